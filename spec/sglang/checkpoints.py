@@ -1,0 +1,96 @@
+"""What a design does to one checkpoint: the depth it records, the tokens its state has consumed, the node it hangs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from spec.numbers import Number, Truth, both, choose, implies, negation
+from spec.sglang.designs import Design, ExtendRule, current
+from spec.sglang.rules import decode, extend, grids, insert, verify
+
+MODELLED_READERS = ("extend", "decode", "verify", "flush")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One checkpoint: whether it is wanted, whether the engine's assertion passes, and the two depths that must agree.
+
+    `recorded` is the depth (tokens) the engine books it under, `state` the tokens its state has consumed.
+    """
+
+    wanted: Truth
+    passes: Truth
+    recorded: Number
+    state: Number
+
+    @property
+    def saved(self) -> Truth:
+        """Whether the state is written and may be donated."""
+        return both(self.wanted, self.passes)
+
+    @property
+    def fault(self) -> Truth:
+        """Whether an assertion of the engine stops the request."""
+        return both(self.wanted, negation(self.passes))
+
+
+def _extend_rule(design: Design, rule: ExtendRule, c: Any, prefix: Number, end: Number):
+    grid, chunk = design.grid("extend", c), grids.cache_chunk_size(c)
+    return (
+        current(rule.donates)(grid, chunk, prefix, end),
+        current(rule.depth)(grid, prefix, end),
+    )
+
+
+def extend_checkpoint(design: Design, c: Any, prefix: Number, end: Number) -> Checkpoint:
+    """The checkpoint of an extend from depth `prefix` up to depth `end` (tokens), branching points left out."""
+    donates, depth = _extend_rule(design, design.extend_rule, c, prefix, end)
+    if design.extend_rule_under_dcp is not design.extend_rule:
+        dcp = c.dcp_size > 1
+        donates_dcp, depth_dcp = _extend_rule(design, design.extend_rule_under_dcp, c, prefix, end)
+        donates = both(implies(dcp, donates_dcp), implies(negation(dcp), donates))
+        depth = choose(dcp, depth_dcp, depth)
+    stride, chunk = current(design.extend_row_stride)(c), grids.cache_chunk_size(c)
+    passes = extend.assertion_holds(
+        current(design.extend_assertion), stride, chunk, prefix, end, depth
+    )
+    tracked = extend.tracked_length(stride, prefix, end, depth)
+    return Checkpoint(
+        wanted=donates,
+        passes=passes,
+        recorded=depth,
+        state=extend.state_depth(stride, c.mamba_chunk_size, prefix, end, tracked),
+    )
+
+
+def decode_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
+    """The checkpoint of the decode step that brings a request to `seq_len` tokens."""
+    wanted = decode.snapshot_step(design.grid("decode", c), seq_len)
+    depth = decode.snapshot_depth(seq_len)
+    return Checkpoint(wanted=wanted, passes=True, recorded=depth, state=depth)
+
+
+def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> Checkpoint:
+    """The checkpoint of a verify that commits `accepted` tokens after depth `pre` (tokens)."""
+    grid = design.grid("verify", c)
+    point = verify.tracking_point(grid, pre, accepted)
+    return Checkpoint(
+        wanted=verify.crosses(grid, pre, accepted),
+        passes=True,
+        recorded=point,
+        state=verify.state_depth(pre, verify.saved_step(grid, pre, accepted)),
+    )
+
+
+def node_of(design: Design, c: Any, checkpoint: Checkpoint) -> Number:
+    """Depth (tokens) of the node the checkpoint hangs on; 0 where none can hold it or the guard refuses it."""
+    page = grids.tree_page(c)
+    node = insert.node_depth(page, checkpoint.recorded, checkpoint.recorded)
+    return choose(current(design.insert_guard)(page, checkpoint.recorded), node, 0)
+
+
+def misplaced(design: Design, c: Any, checkpoint: Checkpoint) -> Truth:
+    """Whether the checkpoint ends on a node whose depth is not the depth of its state."""
+    node = node_of(design, c, checkpoint)
+    return both(checkpoint.saved, node > 0, node != checkpoint.state)

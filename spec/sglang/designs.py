@@ -1,0 +1,156 @@
+"""Every modelled release of SGLang as one named design: which rule each reader uses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH, Guard
+from spec.sglang.rules import extend, grids, insert
+
+RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
+NEWEST = RELEASES[-1]
+
+
+class UnknownDesign(ValueError):
+    """A name that is no modelled release and no proposal on one."""
+
+
+def model_chunk(c):
+    """Tokens between the rows of intermediate states as the kernels write them."""
+    return c.mamba_chunk_size
+
+
+@dataclass(frozen=True)
+class ExtendRule:
+    """How an extend picks the depth it donates (tokens), and when it donates at all."""
+
+    name: str
+    depth: Callable[..., Any]
+    donates: Callable[..., Any]
+
+
+RELATIVE = ExtendRule("relative", extend.relative_depth, extend.relative_donates)
+ABSOLUTE = ExtendRule("absolute", extend.absolute_depth, extend.absolute_donates)
+
+
+def current(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that stands under this rule's name now, so that one replaced at run time is the one used."""
+    module = sys.modules.get(rule.__module__)
+    return getattr(module, rule.__name__, rule)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which rule each reader uses; the grid rules take a configuration and give tokens."""
+
+    name: str
+    release: str
+    extend_grid: Callable[..., Any] = grids.checkpoint_grid
+    extend_rule: ExtendRule = RELATIVE
+    extend_rule_under_dcp: ExtendRule = ABSOLUTE
+    extend_row_stride: Callable[..., Any] = model_chunk
+    extend_assertion: Callable[..., Any] = extend.offset_is_on_the_chunk
+    decode_grid: Callable[..., Any] = grids.track_grid
+    verify_grid: Callable[..., Any] = grids.track_grid
+    flush_grid: Callable[..., Any] = grids.track_interval
+    insert_guard: Callable[..., Any] = insert.accepts_any_depth
+    boundary_lookahead: bool = True
+    fallback_slot: bool = True
+    tree_core: str = "rust"
+    guards: tuple[Guard, ...] = GUARDS
+
+    def grid(self, reader: str, c: Any) -> Any:
+        """The grid (tokens) that `reader` (extend, decode, verify or flush) uses in configuration `c`."""
+        return current(getattr(self, f"{reader}_grid"))(c)
+
+    def summary(self) -> dict[str, str]:
+        """What each reader uses, by the names of the rules."""
+        plain, dcp = self.extend_rule.name, self.extend_rule_under_dcp.name
+        return {
+            "extend_depth": plain if plain == dcp else f"{dcp} under DCP, else {plain}",
+            "extend_grid": self.extend_grid.__name__,
+            "extend_row_stride": self.extend_row_stride.__name__,
+            "extend_assertion": self.extend_assertion.__name__,
+            "decode_grid": self.decode_grid.__name__,
+            "verify_grid": self.verify_grid.__name__,
+            "flush_grid": self.flush_grid.__name__,
+            "insert_guard": self.insert_guard.__name__,
+            "boundary_lookahead": "yes" if self.boundary_lookahead else "no",
+            "fallback_slot": "yes" if self.fallback_slot else "no",
+            "tree_core": self.tree_core,
+        }
+
+
+def _releases() -> dict[str, Design]:
+    newest = Design(name=f"sglang-{NEWEST}", release=NEWEST)
+
+    def earlier(release: str, than: Design, **changes: Any) -> Design:
+        return replace(than, name=f"sglang-{release}", release=release, **changes)
+
+    v22 = earlier("0.5.22", newest)
+    v21 = earlier("0.5.21", v22, fallback_slot=False)
+    v20 = earlier("0.5.20", v21, extend_rule_under_dcp=RELATIVE, tree_core="python")
+    v19 = earlier("0.5.19", v20)
+    v18 = earlier(
+        "0.5.18",
+        v19,
+        decode_grid=grids.track_interval,
+        verify_grid=grids.track_interval,
+        extend_row_stride=grids.cache_chunk_size,
+        extend_assertion=extend.depth_is_on_the_chunk,
+    )
+    v17 = earlier(
+        "0.5.17",
+        v18,
+        extend_grid=grids.cache_chunk_size,
+        boundary_lookahead=False,
+        guards=(*GUARDS, LAZY_IS_NOT_DFLASH),
+    )
+    return {d.name: d for d in (v17, v18, v19, v20, v21, v22, newest)}
+
+
+def with_insert_guard(design: Design) -> Design:
+    """The insert-time guard as a proposal: a state whose recorded depth no node can name is dropped."""
+    return replace(
+        design, name=f"{design.name}+insert-guard", insert_guard=insert.depth_has_a_node
+    )
+
+
+PROPOSALS: dict[str, Callable[[Design], Design]] = {"insert-guard": with_insert_guard}
+DESIGNS: dict[str, Design] = _releases()
+CURRENT = DESIGNS[f"sglang-{NEWEST}"]
+
+
+def design_named(name: str) -> Design:
+    """The design of a release (`sglang-0.5.18`), or of a release with proposals (`sglang-0.5.18+insert-guard`)."""
+    base, *proposals = name.split("+")
+    if base not in DESIGNS:
+        raise UnknownDesign(
+            f"unknown design {base!r}: the modelled ones are {', '.join(DESIGNS)}"
+        )
+    design = DESIGNS[base]
+    for proposal in proposals:
+        if proposal not in PROPOSALS:
+            raise UnknownDesign(
+                f"unknown proposal {proposal!r} in {name!r}: known are {', '.join(PROPOSALS)}"
+            )
+        design = PROPOSALS[proposal](design)
+    return design
+
+
+def design_of_engine(requirement: str) -> Design:
+    """The design of an engine requirement: `sglang==0.5.18`, or `sglang` for the newest modelled release."""
+    engine, _, release = requirement.partition("==")
+    if engine.strip() != "sglang":
+        raise UnknownDesign(
+            f"unknown engine {requirement!r}: accepted are 'sglang' and 'sglang==RELEASE'"
+        )
+    release = release.strip() or NEWEST
+    if release not in RELEASES:
+        raise UnknownDesign(
+            f"unknown release {release!r} of sglang: the modelled ones are {', '.join(RELEASES)}"
+        )
+    return DESIGNS[f"sglang-{release}"]

@@ -1,0 +1,72 @@
+"""An extend on the absolute grid lands on a node; a relative one does so exactly from a prefix on the tree page."""
+
+from spec.numbers import both, divides
+from spec.sglang.checkpoints import extend_checkpoint
+from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.rules import extend, grids, insert
+from spec.sglang.theorems.library import theorem
+from spec.theorem import Statement
+
+
+@theorem("extend", least={"prefix": 0})
+def an_absolute_extend_lands_on_a_node(design, c, prefix, tokens):
+    """What an extend donates on the absolute grid lies beyond its prefix and hangs on the node of its own depth."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    depth = extend.absolute_depth(grid, prefix, end)
+    donates = extend.absolute_donates(grid, grids.cache_chunk_size(c), prefix, end)
+    return Statement(
+        {"the_extend_donates": donates},
+        both(insert.node_depth(grids.tree_page(c), end, depth) == depth, depth > prefix),
+    )
+
+
+@theorem("extend", refuted_by=("sglang-0.5.18", "sglang-0.5.20"), least={"prefix": 0})
+def an_extend_under_dcp_lands_on_a_node(design, c, prefix, tokens):
+    """Under DCP an extend's donated depth lies beyond its prefix and is one that the tree can name."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement(
+        {"dcp_is_on": c.dcp_size > 1, "the_extend_donates": checkpoint.saved},
+        both(divides(grids.tree_page(c), checkpoint.recorded), checkpoint.recorded > prefix),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def a_relative_extend_lands_on_a_node_if_its_prefix_does(design, c, prefix, tokens):
+    """From a prefix on the tree page, an extend on the relative grid lands on a node."""
+    depth = extend.relative_depth(grids.checkpoint_grid(c), prefix, prefix + tokens)
+    return Statement(
+        {"the_prefix_is_on_the_tree_page": divides(grids.tree_page(c), prefix)},
+        insert.node_depth(grids.tree_page(c), prefix + tokens, depth) == depth,
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def a_relative_extend_lands_on_a_node_only_if_its_prefix_does(design, c, prefix, tokens):
+    """Where an extend on the relative grid lands on a node, its prefix was on the tree page."""
+    depth = extend.relative_depth(grids.checkpoint_grid(c), prefix, prefix + tokens)
+    node = insert.node_depth(grids.tree_page(c), prefix + tokens, depth)
+    return Statement(
+        {"the_depth_lands_on_a_node": node == depth}, divides(grids.tree_page(c), prefix)
+    )
+
+
+@theorem("extend", refuted_by=("sglang-0.5.18",), least={"prefix": 0})
+def the_extend_assertion_never_fires(design, c, prefix, tokens):
+    """No donating extend trips the assertion that guards the read of an intermediate state."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement({"the_extend_donates": checkpoint.wanted}, checkpoint.passes)
+
+
+@theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
+def the_row_read_is_the_row_of_the_recorded_depth(design, c, prefix, tokens):
+    """The state that a donating extend reads has consumed exactly the depth recorded for it."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement(
+        {
+            "the_extend_donates": checkpoint.saved,
+            "chunk_and_page_fit": chunk_and_page_fit(c),
+            "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
+        },
+        checkpoint.state == checkpoint.recorded,
+    )
+
