@@ -245,3 +245,14 @@ class Prover:
                 result.reason = f"it should fail on {name} and no counterexample was found"
             else:
                 result.refutes.append(Refutation(name, found))
+
+
+def shown(theorem: Theorem, limits: Limits = Limits()) -> bool:
+    """Whether the solver proves a statement outright; hypotheses that contradict each other count as shown."""
+    parameters = theorem.parameters()
+    values = {p: max(least, 1) for p, least in parameters.items()}
+    for most_assumptions in MOST_ASSUMPTIONS:
+        query = Obligation(theorem, parameters, values, None, most_assumptions).query()
+        if decide(query, limits).result == "unsat":
+            return True
+    return False

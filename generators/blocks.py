@@ -1,0 +1,85 @@
+"""The configurations of a domain as arrays, block by block, those that the guards refuse left out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from generators.domain import DOMAIN_FIELDS, Domain
+from spec.sglang.configuration import NUMERIC_FIELDS
+from spec.sglang.designs import Design
+
+BLOCK = 1 << 20
+# Beyond this many combinations nothing is enumerated.
+MOST_POINTS = 200_000_000
+_FITS_A_WORD = 1 << 62
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some configurations: arrays for the numeric fields, one value each for the others."""
+
+    numeric: Mapping[str, numpy.ndarray]
+    others: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.numeric.values())))
+
+    @property
+    def c(self) -> Any:
+        """The block as a configuration that rules can be evaluated on."""
+        return SimpleNamespace(tp_size=None, **self.others, **self.numeric)
+
+    def where(self, mask: numpy.ndarray) -> Block:
+        """The configurations of this block where the mask holds."""
+        return Block({name: column[mask] for name, column in self.numeric.items()}, self.others)
+
+    def at(self, index: int) -> dict[str, Any]:
+        """One configuration as plain values."""
+        return {**{name: int(col[index]) for name, col in self.numeric.items()}, **self.others}
+
+
+def other_fields(domain: Domain) -> Iterator[dict[str, Any]]:
+    """Every combination of the fields that are not numbers a rule computes with."""
+    names = [name for name in DOMAIN_FIELDS if name not in NUMERIC_FIELDS]
+    for values in itertools.product(*(domain.axis(name) for name in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _columns(domain: Domain) -> list[numpy.ndarray]:
+    """The numeric axes; words of 64 bits where every product of a page, dcp, chunk and interval fits one."""
+    largest = 1
+    for name in NUMERIC_FIELDS:
+        largest *= max(1, *(max(domain.axis(name)[0], domain.axis(name)[-1]),))
+    kind = numpy.int64 if largest < _FITS_A_WORD else object
+    return [numpy.array(domain.axis(name), dtype=kind) for name in NUMERIC_FIELDS]
+
+
+def accepted(design: Design, block: Block) -> Block:
+    """The configurations that the design's start-up guards let through."""
+    mask = numpy.ones(len(block), dtype=bool)
+    for guard in design.guards:
+        mask &= numpy.broadcast_to(guard.accepts(block.c), mask.shape).astype(bool)
+    return block.where(mask)
+
+
+def blocks(design: Design, domain: Domain, guards: bool = True) -> Iterator[tuple[Block, int]]:
+    """Blocks of configurations that belong to the domain, each with how many combinations it stands for."""
+    columns = _columns(domain)
+    shape = tuple(len(column) for column in columns)
+    total = int(numpy.prod(shape, dtype=object))
+    for others in other_fields(domain):
+        for start in range(0, total, BLOCK):
+            index = numpy.arange(start, min(total, start + BLOCK))
+            digits = numpy.unravel_index(index, shape)
+            numeric = {
+                name: column[digit]
+                for name, column, digit in zip(NUMERIC_FIELDS, columns, digits, strict=True)
+            }
+            block = Block(numeric, others)
+            yield (accepted(design, block) if guards else block), len(index)

@@ -1,0 +1,165 @@
+"""Shows by the solver that an extend goes wrong in no further way: the end of a search over unbounded lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generators.blocks import accepted, blocks, other_fields
+from generators.domain import Axis, Domain
+from generators.readers import ExtendClass, extend_classes
+from spec.numbers import Truth, both, either, negation
+from spec.prove import shown
+from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids
+from spec.theorem import Setting, Statement, Theorem
+
+# Predicates by which the configurations that a class breaks may differ from those it does not.
+SEPARATORS: dict[str, Callable[[Any], Truth]] = {
+    "the tree page is above one token": lambda c: grids.tree_page(c) > 1,
+    "the page is above the model chunk": lambda c: c.page_size > c.mamba_chunk_size,
+    "dcp widens a page above one token": lambda c: both(c.page_size > 1, c.dcp_size > 1),
+    "the page is above one token": lambda c: c.page_size > 1,
+    "dcp is on": lambda c: c.dcp_size > 1,
+    "the tree page is no divisor of the cache chunk": lambda c: (
+        grids.cache_chunk_size(c) % grids.tree_page(c) != 0
+    ),
+    "the cache chunk is above one tree page or no divisor of it": lambda c: (
+        grids.tree_page(c) % grids.cache_chunk_size(c) != 0
+    ),
+    "the checkpoint grid is above the cache chunk": lambda c: (
+        grids.checkpoint_grid(c) > grids.cache_chunk_size(c)
+    ),
+}
+_LISTED = 16
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Whether every class is known, which member counts are exact, and what could not be shown."""
+
+    complete: bool
+    exact: set[ExtendClass]
+    notes: tuple[str, ...]
+
+
+def _within(term: Any, axis: Axis) -> Truth:
+    """Whether a number is one of the axis's values; of a long axis only the bounds are said."""
+    if len(axis) <= _LISTED:
+        return either(*(both(term >= int(v), term <= int(v)) for v in axis))
+    return both(term >= int(min(axis[0], axis[-1])), term <= int(max(axis[0], axis[-1])))
+
+
+def _statement(
+    domain: Domain,
+    klass: ExtendClass,
+    guards: bool,
+    besides: Callable[[Any], Truth] | None,
+):
+    """`klass` breaks no configuration of the domain; a field with one value stands in it as that number."""
+
+    def state(design: Design, c: Any, prefix: Any, tokens: Any) -> Statement:
+        hypotheses: dict[str, Truth] = {
+            f"domain_of_{name}": _within(getattr(c, name), domain.axis(name))
+            for name in _free(domain)
+        }
+        if guards:
+            hypotheses |= {g.name: g.accepts(c) for g in design.guards}
+        if besides is not None:
+            hypotheses["the configuration is none of the members"] = negation(besides(c))
+        return Statement(hypotheses, negation(klass.matches(design, c, prefix, prefix + tokens)))
+
+    return state
+
+
+def _free(domain: Domain) -> list[str]:
+    return [name for name in NUMERIC_FIELDS if len(domain.axis(name)) > 1]
+
+
+def _theorem(
+    design: Design,
+    domain: Domain,
+    klass: ExtendClass,
+    guards: bool,
+    others: Mapping[str, Any],
+    besides: Callable[[Any], Truth] | None = None,
+) -> Theorem:
+    fixed = {n: int(domain.axis(n)[0]) for n in NUMERIC_FIELDS if len(domain.axis(n)) == 1}
+    start = {n: int(domain.axis(n)[0]) for n in _free(domain)}
+    least = {n: 0 if n == "speculative_num_draft_tokens" else 1 for n in _free(domain)}
+    setting = Setting(
+        fields=least,
+        constants={**vars(Configuration()), **others, **fixed},
+        realistic=(start,),
+        design=lambda name: design,
+        right=design,
+    )
+    state = _statement(domain, klass, guards, besides)
+    where = "on" if klass.prefix_on_page else "off"
+    name = f"no {klass.code.name} from a prefix {where} the page"
+    return Theorem(name, "search", name, state, setting, {"prefix": 0, "tokens": 1})
+
+
+def _shown_for_all(
+    design: Design,
+    domain: Domain,
+    klass: ExtendClass,
+    guards: bool,
+    besides: Callable[[Any], Truth] | None = None,
+) -> bool:
+    kinds = [o for o in other_fields(domain) if klass.prefix_on_page or _cuts(o)]
+    return all(shown(_theorem(design, domain, klass, guards, o, besides)) for o in kinds)
+
+
+def _cuts(others: Mapping[str, Any]) -> bool:
+    return others["chunked_prefill_size"] != -1
+
+
+def _separator(
+    design: Design, domain: Domain, guards: bool, klass: ExtendClass, members: int
+) -> Callable[[Any], Truth] | None:
+    """A named predicate that holds for as many configurations as the class breaks."""
+    for predicate in SEPARATORS.values():
+        count = 0
+        for block, _ in blocks(design, domain, False):
+            chosen = accepted(design, block) if guards else block
+            applies = klass.prefix_on_page or _cuts(block.others)
+            if applies and len(chosen):
+                c = chosen.c
+                count += int(both(predicate(c), klass.rule_applies(design, c)).sum())
+        if count == members:
+            return predicate
+    return None
+
+
+def close_extends(
+    design: Design,
+    domain: Domain,
+    guards: bool,
+    configurations: int,
+    found: Mapping[ExtendClass, int],
+    progress: Callable[[str, int, int], None],
+) -> Closed:
+    """Show that classes not found do not exist, and that those found break no more configurations than counted."""
+    complete, exact, notes = True, set(), []
+    classes = extend_classes(design)
+    for done, klass in enumerate(classes):
+        progress("showing that there is no other", done, len(classes))
+        if klass not in found:
+            if not _shown_for_all(design, domain, klass, guards):
+                complete = False
+                where = "on" if klass.prefix_on_page else "off"
+                notes.append(
+                    f"not shown that no configuration has {klass.code.id} "
+                    f"({klass.code.name}) from a prefix {where} the tree page"
+                )
+        elif found[klass] == configurations:
+            exact.add(klass)
+        else:
+            separator = _separator(design, domain, guards, klass, found[klass])
+            if separator and _shown_for_all(design, domain, klass, guards, separator):
+                exact.add(klass)
+    progress("showing that there is no other", len(classes), len(classes))
+    return Closed(complete, exact, tuple(notes))

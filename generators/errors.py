@@ -1,0 +1,31 @@
+"""What can be wrong with what the user gave, each with the exit code of the contract."""
+
+
+class UserError(Exception):
+    """A sentence for the user: what was wrong and what would be accepted."""
+
+    exit_code = 2
+
+
+class BadInput(UserError):
+    """A malformed value, an unknown name, an unreadable or invalid file."""
+
+    exit_code = 2
+
+
+class NothingToDo(UserError):
+    """An empty set of values, no file, no theorem or case selected."""
+
+    exit_code = 3
+
+
+class Inconclusive(UserError):
+    """A solver answered unknown or met its limit."""
+
+    exit_code = 4
+
+
+class Vacuous(UserError):
+    """Well-formed values of which the guards exclude all; emitted files out of date."""
+
+    exit_code = 5

@@ -1,0 +1,235 @@
+"""What the grid rules alone decide about one reader: which configurations it breaks, and the trace that shows it.
+
+Decode, verify and flush depend on a *period*: of that many successive checkpoints one is right.
+An extend depends on where its prefix stands: on the tree page or off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from generators import codes
+from generators.cases import Event
+from generators.codes import Code
+from spec.numbers import Number, Truth, both, choose, divides, gcd, negation
+from spec.sglang.checkpoints import (
+    Checkpoint,
+    decode_checkpoint,
+    extend_checkpoint,
+    misplaced,
+    node_of,
+    verify_checkpoint,
+)
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids
+
+
+@dataclass(frozen=True)
+class Found:
+    """A wrong checkpoint in one concrete configuration."""
+
+    outcome: str
+    trace: tuple[Event, ...]
+    depths: dict[str, int | None]
+
+
+def wrong_depths(checkpoint: Checkpoint, node: int) -> dict[str, int | None]:
+    """The depths of a checkpoint that hangs on `node`, all in tokens."""
+    if checkpoint.fault:
+        return {"state": int(checkpoint.recorded), "node": None, "replayed": None}
+    state = int(checkpoint.state)
+    return {"state": state, "node": int(node), "replayed": state - int(node)}
+
+
+@dataclass(frozen=True)
+class PeriodReader:
+    """A reader whose checkpoints lie on a grid: the case is decided by its period."""
+
+    name: str
+    code: Code
+    applies: Callable[[Any], Truth]
+    period: Callable[[Design, Any], Number]
+    first_wrong: Callable[[Design, Any], Number]
+    checkpoint: Callable[[Design, Any, Number], Checkpoint]
+    trace: Callable[[Design, Any, int], tuple[Event, ...]]
+
+    def breaks(self, design: Design, c: Any) -> tuple[Truth, Number]:
+        """Where the reader misplaces a checkpoint, and the period there."""
+        seq_len, period = self.first_wrong(design, c), self.period(design, c)
+        wrong = misplaced(design, c, self.checkpoint(design, c, seq_len))
+        return both(self.applies(c), wrong, period > 1), period
+
+    def find(self, design: Design, c: Any) -> Found | None:
+        """The first wrong checkpoint of one configuration."""
+        wrong, _ = self.breaks(design, c)
+        if not wrong:
+            return None
+        seq_len = int(self.first_wrong(design, c))
+        checkpoint = self.checkpoint(design, c, seq_len)
+        node = int(node_of(design, c, checkpoint))
+        finish = Event("finish", 0, seq_len, node_depth=node)
+        trace = (*self.trace(design, c, seq_len), finish)
+        return Found("misplaced", trace, wrong_depths(checkpoint, node))
+
+
+def first_off_the_tree(page: Number, grid: Number) -> Number:
+    """The shallowest multiple of `grid` above one tree page that is no multiple of it, if the next one is none."""
+    first = (page // grid + 1) * grid
+    return choose(divides(page, first), first + grid, first)
+
+
+def _decode_trace(design: Design, c: Any, seq_len: int) -> tuple[Event, ...]:
+    return (
+        Event("extend", 1, 1),
+        Event("decode", seq_len - 1, seq_len, snapshot_depth=seq_len),
+    )
+
+
+def _verify_trace(design: Design, c: Any, seq_len: int) -> tuple[Event, ...]:
+    """One verify that accepts all its tokens crosses the depth, and ends on it."""
+    accepted = min(int(c.speculative_num_draft_tokens), seq_len - 1)
+    before = seq_len - accepted
+    donated = extend_checkpoint(design, c, 0, before)
+    depth = int(donated.recorded) if donated.saved else None
+    return (
+        Event("extend", before, before, snapshot_depth=depth),
+        Event("verify", accepted, seq_len, snapshot_depth=seq_len),
+    )
+
+
+def _flush_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
+    """A snapshot copies the state as of the last flush."""
+    flushed = seq_len // design.grid("flush", c) * design.grid("flush", c)
+    at_step = decode_checkpoint(design, c, seq_len)
+    return Checkpoint(at_step.wanted, at_step.passes, at_step.recorded, flushed)
+
+
+def _flush_period(design: Design, c: Any) -> Number:
+    flush = design.grid("flush", c)
+    return flush // gcd(design.grid("decode", c), flush)
+
+
+def _flush_first_wrong(design: Design, c: Any) -> Number:
+    """The shallowest decode snapshot that can be hung on a node and is taken at no flush step."""
+    flush, grid = design.grid("flush", c), design.grid("decode", c)
+    first = (grids.tree_page(c) + grid - 1) // grid * grid
+    return choose(divides(flush, first), first + grid, first)
+
+
+DECODE = PeriodReader(
+    "decode",
+    codes.DECODE_GRID,
+    lambda c: c.page_size >= 1,
+    lambda design, c: grids.period(c, design.grid("decode", c)),
+    lambda design, c: first_off_the_tree(grids.tree_page(c), design.grid("decode", c)),
+    decode_checkpoint,
+    _decode_trace,
+)
+VERIFY = PeriodReader(
+    "verify",
+    codes.VERIFY_GRID,
+    lambda c: c.speculative_num_draft_tokens > 0,
+    lambda design, c: grids.period(c, design.grid("verify", c)),
+    lambda design, c: first_off_the_tree(grids.tree_page(c), design.grid("verify", c)),
+    lambda design, c, seq_len: verify_checkpoint(design, c, seq_len - 1, 1),
+    _verify_trace,
+)
+FLUSH = PeriodReader(
+    "flush",
+    codes.FLUSH,
+    lambda c: c.page_size >= 1,
+    _flush_period,
+    _flush_first_wrong,
+    _flush_checkpoint,
+    _decode_trace,
+)
+
+
+PERIOD_READERS = (DECODE, VERIFY, FLUSH)
+
+
+@dataclass(frozen=True)
+class ExtendClass:
+    """One way an extend can go wrong: by which code, from what kind of prefix, under which depth rule."""
+
+    code: Code
+    prefix_on_page: bool
+    rule: str
+
+    def matches(self, design: Design, c: Any, prefix: Number, end: Number) -> Truth:
+        """Whether the extend from `prefix` to `end` (tokens) goes wrong in this way."""
+        checkpoint = extend_checkpoint(design, c, prefix, end)
+        on_page = divides(grids.tree_page(c), prefix)
+        wrong = misplaced(design, c, checkpoint)
+        right_row = checkpoint.state == checkpoint.recorded
+        if self.code is codes.EXTEND_ASSERTION:
+            fails = checkpoint.fault
+        elif self.code is codes.EXTEND_ROW:
+            fails = both(wrong, negation(right_row))
+        else:
+            fails = both(wrong, right_row)
+        return both(
+            self.rule_applies(design, c),
+            on_page if self.prefix_on_page else negation(on_page),
+            fails,
+        )
+
+    def rule_applies(self, design: Design, c: Any) -> Truth:
+        """Whether the configuration uses the depth rule of this class."""
+        if design.extend_rule is design.extend_rule_under_dcp:
+            return c.page_size >= 1
+        under_dcp = self.rule == design.extend_rule_under_dcp.name
+        return c.dcp_size > 1 if under_dcp else c.dcp_size == 1
+
+    def document(self, design: Design, c: Any) -> dict[str, Any]:
+        """The class as JSON; `period` where the grid itself is wrong."""
+        document = {"rule": self.rule, "prefix_on_page": self.prefix_on_page}
+        if self.code is codes.EXTEND_GRID:
+            document["period"] = int(grids.period(c, design.grid("extend", c)))
+        return document
+
+
+def extend_classes(design: Design) -> list[ExtendClass]:
+    """Every way an extend of this design can go wrong."""
+    rules = {design.extend_rule.name, design.extend_rule_under_dcp.name}
+    return [
+        ExtendClass(code, on_page, rule)
+        for rule in sorted(rules)
+        for on_page in (True, False)
+        for code in (
+            codes.EXTEND_GRID if on_page else codes.EXTEND_PREFIX,
+            codes.EXTEND_ROW,
+            codes.EXTEND_ASSERTION,
+        )
+    ]
+
+
+def extend_candidates(design: Design, c: Any) -> list[tuple[Number, Number]]:
+    """Prefixes and ends (tokens) at which an extend can first go wrong, the shortest of each kind among them."""
+    page, chunk, state = grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size
+    grid = design.grid("extend", c)
+    one = page // page
+    prefixes = [one - one, one, c.page_size, state, chunk, page, page + one, page + state]
+    above = page // grid * grid
+    lengths = [grid, grid + one, grid + state, grid + chunk, above + grid, above + grid + grid]
+    lengths += [above + grid + one, page + one, page + chunk + one]
+    return [(prefix, prefix + length) for prefix in prefixes for length in lengths]
+
+
+def find_extend(design: Design, c: Any, klass: ExtendClass, prefix: int, end: int) -> Found:
+    """The trace and depths of an extend that goes wrong in the way of `klass`."""
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    node = int(node_of(design, c, checkpoint)) if checkpoint.saved else 0
+    events = []
+    if prefix:
+        before = extend_checkpoint(design, c, 0, prefix)
+        depth = int(before.recorded) if before.saved else None
+        events.append(Event("extend", prefix, prefix, snapshot_depth=depth))
+    if checkpoint.fault:
+        events.append(Event("extend", end - prefix, end))
+        return Found("fault", tuple(events), wrong_depths(checkpoint, 0))
+    events.append(Event("extend", end - prefix, end, snapshot_depth=int(checkpoint.state)))
+    events.append(Event("finish", 0, end, node_depth=node))
+    return Found("misplaced", tuple(events), wrong_depths(checkpoint, node))

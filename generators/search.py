@@ -1,0 +1,289 @@
+"""Searches a domain for everything that breaks a design: the complete set of classes, one readable case each.
+
+Decode, verify and flush are decided by evaluating the design's rules on every configuration of the domain.
+For an extend, whose lengths are unbounded, a class that was not found is shown by the solver not to exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from generators import blocks, readers
+from generators.blocks import Block
+from generators.cases import Case, CaseFile, shortest_first
+from generators.domain import DOMAIN_FIELDS, Domain
+from generators.errors import BadInput, Inconclusive, Vacuous
+from generators.preference import ranks, written_first
+from generators.readers import ExtendClass, Found, PeriodReader
+from spec.sglang.designs import Design
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class _Best:
+    """The members of one class so far: how many, and the one to show."""
+
+    members: int = 0
+    rank: Any = None
+    configuration: dict[str, Any] = field(default_factory=dict)
+    lengths: tuple[int, int] | None = None
+
+    def offer(
+        self,
+        count: int,
+        rank: Any,
+        configuration: dict[str, Any],
+        lengths: tuple[int, int] | None = None,
+    ) -> None:
+        self.members += count
+        if self.rank is None or rank < self.rank:
+            self.rank, self.configuration, self.lengths = rank, configuration, lengths
+
+
+@dataclass
+class _Survey:
+    """What enumeration found: classes by reader, and the distinct geometries an extend sees."""
+
+    configurations: int = 0
+    periods: dict[tuple[str, int], _Best] = field(default_factory=dict)
+    extends: dict[ExtendClass, _Best] = field(default_factory=dict)
+
+    def extends_members(self) -> dict[ExtendClass, int]:
+        """How many configurations were found broken in each way an extend can break."""
+        return {klass: best.members for klass, best in self.extends.items()}
+
+
+def _silent(text: str, done: int, total: int) -> None:
+    pass
+
+
+def _offer_groups(
+    best: dict[tuple[str, int], _Best], reader: str, block: Block, period: Any, rank: Any
+) -> None:
+    """Enter the wrong configurations of a block under their periods."""
+    order = numpy.argsort(rank, kind="stable")
+    values, first, counts = numpy.unique(period[order], return_index=True, return_counts=True)
+    for value, index, count in zip(values, first, counts, strict=True):
+        where = int(order[index])
+        entry = best.setdefault((reader, int(value)), _Best())
+        entry.offer(int(count), rank[where], block.at(where))
+
+
+def _survey_periods(design: Design, block: Block, rank: Any, survey: _Survey) -> None:
+    size = len(block)
+    for reader in readers.PERIOD_READERS:
+        wrong, period = reader.breaks(design, block.c)
+        mask = numpy.broadcast_to(wrong, (size,)).astype(bool)
+        if mask.any():
+            period = numpy.broadcast_to(period, (size,))[mask]
+            _offer_groups(survey.periods, reader.name, block.where(mask), period, rank[mask])
+
+
+def _geometries(block: Block) -> tuple[Block, numpy.ndarray, numpy.ndarray]:
+    """The distinct numeric configurations as far as an extend can tell, where each comes from, how many it covers."""
+    names = ("page_size", "dcp_size", "mamba_chunk_size")
+    key = numpy.zeros(len(block), dtype=object)
+    for name in names:
+        key = key * (int(block.numeric[name].max()) + 1) + block.numeric[name]
+    if key.size and int(max(key.max(), 0)) < 1 << 62:
+        key = key.astype(numpy.int64)
+    _, first, inverse = numpy.unique(key, return_index=True, return_inverse=True)
+    return block.where(first), first, inverse
+
+
+def _survey_extends(
+    design: Design, block: Block, rank: numpy.ndarray, survey: _Survey, reads_interval: bool
+) -> None:
+    if reads_interval:
+        distinct, inverse = block, numpy.arange(len(block))
+    else:
+        distinct, _, inverse = _geometries(block)
+    chunked = block.others["chunked_prefill_size"] != -1
+    c, size = distinct.c, len(distinct)
+    candidates = readers.extend_candidates(design, c)
+    for klass in readers.extend_classes(design):
+        if not (klass.prefix_on_page or chunked):
+            continue
+        shortest = numpy.full(size, -1, dtype=object)
+        prefixes = numpy.zeros(size, dtype=object)
+        for prefix, end in candidates:
+            hit = numpy.broadcast_to(klass.matches(design, c, prefix, end), (size,)).astype(bool)
+            better = hit & ((shortest < 0) | (end < shortest))
+            shortest[better], prefixes[better] = end[better], prefix[better]
+        broken = shortest >= 0
+        if not broken.any():
+            continue
+        members = numpy.flatnonzero(broken[inverse])
+        where = int(members[numpy.argmin(rank[members])])
+        lengths = (int(prefixes[inverse[where]]), int(shortest[inverse[where]]))
+        survey.extends.setdefault(klass, _Best()).offer(
+            len(members), rank[where], block.at(where), lengths
+        )
+
+
+def _survey(
+    design: Design, domain: Domain, guards: bool, smallest: bool, progress: Progress
+) -> _Survey:
+    survey, done, total = _Survey(), 0, domain.size()
+    order = written_first(domain, smallest)
+    reads_interval = _extend_reads_interval(design)
+    for block, points in blocks.blocks(design, domain, guards):
+        done += points
+        if len(block):
+            survey.configurations += len(block)
+            rank = ranks(order, block.numeric, smallest)
+            _survey_periods(design, block, rank, survey)
+            _survey_extends(design, block, rank, survey, reads_interval)
+        classes = len(survey.periods) + len(survey.extends)
+        progress(f"{classes} classes", done, total)
+    return survey
+
+
+def _extend_reads_interval(design: Design) -> bool:
+    """Whether the design's extend depends on the interval, as no release's does."""
+    seen: list[str] = []
+
+    class Watch(SimpleNamespace):
+        def __getattribute__(self, name: str) -> Any:
+            seen.append(name)
+            return super().__getattribute__(name)
+
+    c = Watch(page_size=1, dcp_size=1, mamba_chunk_size=64, mamba_track_interval=256)
+    readers.extend_checkpoint(design, c, 0, 64)
+    return "mamba_track_interval" in seen
+
+
+# Fields of a case that its reader depends on; the others are null in it.
+_MATTERS = ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size", "strategy")
+
+
+def _configuration(
+    values: dict[str, Any], design: Design, verifies: bool, chunked: bool
+) -> dict[str, Any]:
+    matters = [*_MATTERS]
+    if verifies:
+        matters += ["speculative_num_draft_tokens", "speculative_algorithm"]
+    if chunked:
+        matters.append("chunked_prefill_size")
+    shown = {name: values[name] if name in matters else None for name in DOMAIN_FIELDS}
+    return {**shown, "engine": f"sglang=={design.release}"}
+
+
+def _spelled(values: dict[str, Any]) -> str:
+    """A configuration as part of a test's name."""
+    return (
+        f"page{values['page_size']}-dcp{values['dcp_size']}"
+        f"-interval{values['mamba_track_interval']}-chunk{values['mamba_chunk_size']}"
+    )
+
+
+def _case(
+    name: str,
+    code: str,
+    found: Found,
+    klass: dict[str, Any],
+    values: dict[str, Any],
+    design: Design,
+    members: int | None,
+) -> Case:
+    verifies = any(e.event == "verify" for e in found.trace)
+    chunked = klass.get("prefix_on_page") is False
+    return Case(
+        id=f"{name}-{_spelled(values)}",
+        code=code,
+        outcome=found.outcome,
+        configuration=_configuration(values, design, verifies, chunked),
+        trace=found.trace,
+        depths=found.depths,
+        klass=klass,
+        members=members,
+    )
+
+
+def _period_case(design: Design, reader: PeriodReader, period: int, best: _Best) -> Case:
+    c = SimpleNamespace(**best.configuration)
+    found = reader.find(design, c)
+    if found is None:
+        raise AssertionError(f"{reader.name}: the array and the integer rule differ on {c}")
+    name = f"{reader.name}-period{period}"
+    return _case(
+        name, reader.code.id, found, {"period": period}, best.configuration, design, best.members
+    )
+
+
+def _extend_case(
+    design: Design, klass: ExtendClass, best: _Best, exact: bool
+) -> Case:
+    c = SimpleNamespace(**best.configuration)
+    prefix, end = best.lengths or (0, 0)
+    found = readers.find_extend(design, c, klass, prefix, end)
+    where = "on-page" if klass.prefix_on_page else "off-page"
+    name = f"{klass.code.name}-{klass.rule}-{where}"
+    members = best.members if exact else None
+    return _case(
+        name, klass.code.id, found, klass.document(design, c), best.configuration, design, members
+    )
+
+
+def _cases(design: Design, survey: _Survey, exact: set[ExtendClass]) -> Iterator[Case]:
+    by_name = {reader.name: reader for reader in readers.PERIOD_READERS}
+    for (name, period), best in survey.periods.items():
+        yield _period_case(design, by_name[name], period, best)
+    for klass, best in survey.extends.items():
+        yield _extend_case(design, klass, best, klass in exact)
+
+
+def search(
+    design: Design,
+    domain: Domain,
+    *,
+    guards: bool = True,
+    smallest: bool = False,
+    close: bool = True,
+    progress: Progress = _silent,
+) -> CaseFile:
+    """Every class of configurations in the domain that the grid rules break, with a representative each.
+
+    `close`: let the solver show that no further class of extends exists; without it the result rests on
+    the candidate lengths alone and on the theorems of the library.
+    Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards exclude all of it,
+    `Inconclusive` where nothing was found and the solver could not show that there is nothing.
+    """
+    if domain.size() > blocks.MOST_POINTS:
+        raise BadInput(
+            f"the domain has {domain.size():,} combinations; at most {blocks.MOST_POINTS:,} are "
+            "enumerated: give fewer values, for example a step (64..4096:64)"
+        )
+    survey = _survey(design, domain, guards, smallest, progress)
+    if not survey.configurations:
+        demands = "; ".join(guard.demands for guard in design.guards)
+        raise Vacuous(
+            f"the start-up guards of {design.name} exclude every configuration of the domain "
+            f"({demands}); --no-guards lifts them"
+        )
+    exact, complete, notes = set(survey.extends), True, ()
+    if close:
+        from generators.closing import close_extends
+
+        closed = close_extends(
+            design, domain, guards, survey.configurations, survey.extends_members(), progress
+        )
+        exact, complete, notes = closed.exact, closed.complete, closed.notes
+    cases = shortest_first(list(_cases(design, survey, exact)))
+    if not cases and not complete:
+        raise Inconclusive("; ".join(notes))
+    return CaseFile(
+        design.name,
+        domain.document(survey.configurations),
+        "configurations",
+        complete,
+        cases,
+        None,
+        notes,
+    )
