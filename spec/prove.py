@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -56,6 +56,7 @@ class Result:
     building: float = 0.0
     solving: float = 0.0
     queries: list[Query] = field(default_factory=list)
+    second_opinion: Verdict | None = None
 
     @property
     def seconds(self) -> float:
@@ -145,11 +146,20 @@ def _refute(
     return _from_model(theorem, ob, answer, design, without)
 
 
-class Prover:
-    """Proves theorems under given limits, once for each seed."""
+Decide = Callable[[Query, Limits], Answer]
 
-    def __init__(self, limits: Limits = Limits(), seeds: int = 1):
-        self.limits = limits
+
+class Prover:
+    """Proves theorems under given limits, once for each seed; `second` is asked to confirm each proof."""
+
+    def __init__(
+        self,
+        limits: Limits = Limits(),
+        seeds: int = 1,
+        decide: Decide = decide,
+        second: Decide | None = None,
+    ):
+        self.limits, self.decide, self.second = limits, decide, second
         self.seeds = range(limits.seed, limits.seed + seeds)
 
     def _decide(self, query: Query, result: Result) -> Answer:
@@ -157,7 +167,7 @@ class Prover:
         answers = []
         for seed in self.seeds:
             limits = Limits(self.limits.resources, self.limits.milliseconds, seed)
-            answers.append(decide(query, limits))
+            answers.append(self.decide(query, limits))
             result.solving += answers[-1].seconds
         if len({a.result for a in answers}) == 1:
             return answers[0]
@@ -199,6 +209,9 @@ class Prover:
         result.queries.append(query)
         if answer.result == "unsat":
             result.verdict = "proved"
+            if self.second is not None:
+                confirmed = self.second(query, self.limits).result == "unsat"
+                result.second_opinion = "proved" if confirmed else "unknown"
             for name in ob.hypotheses:
                 result.hypotheses.append(self._without(theorem, parameters, ob, name, result))
         else:

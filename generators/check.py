@@ -1,0 +1,302 @@
+"""Judges a configuration for one release: what each reader does, the verdict, what to change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from generators import codes, readers
+from generators.cases import Case
+from generators.codes import Code
+from generators.domain import domain_of, flag
+from generators.errors import Vacuous
+from generators.launch import Launch
+from generators.search import search
+from spec.sglang.configuration import Configuration
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids
+
+SCHEMA = "gridproof/findings/1"
+DEFAULT_CONTEXT = 32_768
+_READER_OF = {
+    codes.DECODE_GRID.id: "decode",
+    codes.VERIFY_GRID.id: "verify",
+    codes.FLUSH.id: "flush",
+}
+_WORST = ("unsafe", "rejected", "inert", "not_modelled", "safe")
+_SHOWN = (
+    "page_size",
+    "dcp_size",
+    "mamba_track_interval",
+    "speculative_num_draft_tokens",
+    "speculative_algorithm",
+    "chunked_prefill_size",
+    "strategy",
+    "overlap",
+    "mamba_chunk_size",
+    "recurrence",
+    "page_size_given",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to tell the user about a launch."""
+
+    code: Code
+    severity: str
+    engine: str
+    message: str
+    source: str
+    line: int | None = None
+    fix: dict[str, Any] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The finding as JSON."""
+        return {
+            "code": self.code.id,
+            "severity": self.severity,
+            "engine": self.engine,
+            "message": self.message,
+            "fix": self.fix,
+            "source": self.source,
+            "line": self.line,
+        }
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A configuration under one release; depths in tokens."""
+
+    source: str
+    engine: str
+    configuration: Configuration
+    sources: dict[str, str]
+    geometry: dict[str, int]
+    readers: dict[str, str]
+    verdict: str
+    first_lost_depth: int | None
+    first_wrong_depth: int | None
+    smallest_cached: int | None
+    findings: tuple[Finding, ...]
+    theorems: tuple[str, ...] = field(default=())
+
+    def document(self) -> dict[str, Any]:
+        """The judgement as JSON, its findings apart."""
+        shown = asdict(self.configuration)
+        return {
+            "source": self.source,
+            "line": None,
+            "engine": self.engine,
+            "configuration": {name: shown[name] for name in _SHOWN},
+            "sources": self.sources,
+            "geometry": self.geometry,
+            "readers": self.readers,
+            "verdict": self.verdict,
+            "first_lost_depth": self.first_lost_depth,
+            "first_wrong_depth": self.first_wrong_depth,
+            "smallest_cached": self.smallest_cached,
+            "theorems": list(self.theorems),
+        }
+
+
+def geometry(design: Design, c: Configuration) -> dict[str, int]:
+    """The grids of a configuration under a design, in tokens."""
+    return {
+        "tree_page": grids.tree_page(c),
+        "cache_chunk_size": grids.cache_chunk_size(c),
+        "checkpoint_grid": grids.checkpoint_grid(c),
+        "track_grid": grids.track_grid(c),
+        "decode_grid": design.grid("decode", c),
+    }
+
+
+def refused_by(design: Design, c: Configuration) -> list[str]:
+    """What the start-up guards of a release demand that the configuration does not give."""
+    return [guard.demands for guard in design.guards if not guard.accepts(c)]
+
+
+def _safe_interval(design: Design, c: Configuration) -> dict[str, Any] | None:
+    """A track interval with which the release's decode and verify land on nodes, if that is all that is wrong."""
+    interval = math.lcm(grids.tree_page(c), c.mamba_track_interval)
+    changed = replace(c, mamba_track_interval=interval)
+    if _cases(design, changed):
+        return None
+    return {"flags": {"--mamba-track-interval": str(interval)}, "safe": True}
+
+
+def _cases(design: Design, c: Configuration) -> Sequence[Case]:
+    try:
+        return search(design, domain_of(c), close=False).cases
+    except Vacuous:
+        return ()
+
+
+def _case_finding(design: Design, c: Configuration, case: Case, source: str) -> Finding:
+    code, depths = codes.CODES[case.code], case.depths
+    end = case.trace[-1].seq_len
+    if case.outcome == "fault":
+        what = f"after {end} tokens the request is stopped by an assertion of the engine"
+    else:
+        what = (
+            f"after {end} tokens a state that has consumed {depths['state']} tokens hangs on the "
+            f"node of depth {depths['node']}: {depths['replayed']} tokens are consumed twice"
+        )
+        if (depths["replayed"] or 0) < 0:
+            what = what.replace(
+                f"{depths['replayed']} tokens are consumed twice",
+                f"{-(depths['replayed'] or 0)} tokens are skipped",
+            )
+    return Finding(
+        code,
+        "error",
+        f"sglang=={design.release}",
+        f"{code.means}; {what}",
+        source,
+        fix=_safe_interval(design, c),
+    )
+
+
+def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
+    verdicts = {"decode": "safe", "extend": "safe"}
+    if c.speculates:
+        verdicts["verify"] = "safe"
+    verdicts |= {"slots": "not_modelled", "flush": "safe"}
+    for case in cases:
+        verdicts[_READER_OF.get(case.code, "extend")] = "unsafe"
+    return verdicts
+
+
+def _theorems(c: Configuration, verdicts: dict[str, str]) -> tuple[str, ...]:
+    of_reader = {
+        "decode": (codes.DECODE_GRID.theorem,),
+        "verify": (codes.VERIFY_GRID.theorem,),
+        "flush": (codes.FLUSH.theorem,),
+        "extend": (
+            codes.EXTEND_PREFIX.theorem
+            if c.dcp_size > 1
+            else "a_relative_extend_lands_on_a_node_if_its_prefix_does",
+            codes.EXTEND_ROW.theorem,
+            codes.EXTEND_ASSERTION.theorem,
+        ),
+    }
+    names = [
+        name for r, v in verdicts.items() if v == "safe" for name in of_reader.get(r, ()) if name
+    ]
+    return tuple(names)
+
+
+def _first_depths(design: Design, c: Configuration, cases: Sequence[Case]):
+    """The first decode depth that no node can hold, and the first one that ends on another node."""
+    page, grid = grids.tree_page(c), design.grid("decode", c)
+    lost = grid if grid < page else None
+    wrong = None
+    if (found := readers.DECODE.find(design, c)) is not None:
+        wrong = found.depths["state"]
+    elif states := [case.depths["state"] for case in cases if case.depths["state"] is not None]:
+        wrong = min(states)
+    return lost, wrong
+
+
+def _not_modelled(launch: Launch, c: Configuration) -> str | None:
+    if launch.engine != "sglang":
+        return f"the engine {launch.engine} is not modelled yet"
+    if not launch.radix_cache:
+        return "the radix cache is off, so no checkpoint is ever reused"
+    if c.strategy == "no_buffer":
+        return "the no_buffer strategy keeps its states by rules that are not modelled yet"
+    return None
+
+
+def judge(
+    design: Design, launch: Launch, source: str, context_length: int | None = None
+) -> Judgement:
+    """What a release does with a launch: verdict, readers, findings."""
+    c, engine = launch.configuration, f"sglang=={design.release}"
+    findings: list[Finding] = []
+    shape = geometry(design, c)
+    missing = _not_modelled(launch, c)
+    demands = refused_by(design, c) if launch.engine == "sglang" and launch.radix_cache else []
+    if demands or missing:
+        verdict = "rejected" if demands else "not_modelled"
+        if demands:
+            findings = [Finding(codes.REJECTED, "error", engine, d, source) for d in demands]
+        else:
+            findings = [Finding(codes.NOT_MODELLED, "note", engine, str(missing), source)]
+        names = ("decode", "extend", "slots", "flush")
+        return Judgement(
+            source,
+            engine if launch.engine == "sglang" else launch.engine,
+            c,
+            launch.sources,
+            shape,
+            {name: "not_modelled" for name in names},
+            verdict,
+            None,
+            None,
+            None,
+            tuple(findings),
+        )
+    cases = _cases(design, c)
+    findings += [_case_finding(design, c, case, source) for case in cases]
+    verdicts = _readers(c, cases)
+    context, said = _context(launch, context_length)
+    smallest = shape["checkpoint_grid"]
+    verdict = "unsafe" if cases else "safe"
+    if smallest > context:
+        verdict = verdict if cases else "inert"
+        findings.append(
+            Finding(
+                codes.INERT,
+                "warning",
+                engine,
+                f"nothing shorter than {smallest} tokens can ever be reused, and the context is "
+                f"{context} tokens ({said})",
+                source,
+            )
+        )
+    if shape["decode_grid"] > c.mamba_track_interval:
+        findings.append(
+            Finding(
+                codes.SPARSER,
+                "note",
+                engine,
+                f"decode checkpoints are {shape['decode_grid']} tokens apart, not the "
+                f"{c.mamba_track_interval} of {flag('mamba_track_interval')}",
+                source,
+            )
+        )
+    lost, wrong = _first_depths(design, c, cases)
+    return Judgement(
+        source,
+        engine,
+        c,
+        launch.sources,
+        shape,
+        verdicts,
+        verdict,
+        lost,
+        wrong,
+        smallest,
+        tuple(findings),
+        _theorems(c, verdicts),
+    )
+
+
+def _context(launch: Launch, given: int | None) -> tuple[int, str]:
+    if given is not None:
+        return given, "--context-length of this check"
+    if launch.context_length is not None:
+        return launch.context_length, "--context-length of the launch"
+    return DEFAULT_CONTEXT, "assumed"
+
+
+def findings_document(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """All judgements and findings as one JSON document."""
+    return {
+        "schema": SCHEMA,
+        "configurations": [j.document() for j in judgements],
+        "findings": [f.document() for j in judgements for f in j.findings],
+    }

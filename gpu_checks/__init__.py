@@ -1,0 +1,1 @@
+"""State replay on the linear-attention recurrences; filled by a later version."""

@@ -1,0 +1,3 @@
+from gridproof.cli import run
+
+run()

@@ -1,0 +1,305 @@
+"""The commands; each is thin: it reads its options, calls the work, prints the report, returns the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
+from gridproof import __version__
+
+EPILOG = """\b
+Exit codes, the same for every command:
+  0   all proved; no finding of severity warning or above; none exists; files up to date
+  1   a theorem refuted; a case found; a finding; a replay that differs from the prediction
+  2   bad usage: malformed value, unknown name, unreadable or invalid file
+  3   nothing to do: an empty set of values, no file, no theorem or case selected
+  4   inconclusive: a solver answered unknown or met its limit
+  5   vacuous or stale: the guards exclude everything; emitted files out of date
+  70  a fault of gridproof itself
+--exit-zero turns 1 into 0, and nothing else.
+"""
+
+DOMAIN_FLAGS = (
+    "page_size",
+    "dcp_size",
+    "mamba_track_interval",
+    "speculative_num_draft_tokens",
+    "speculative_algorithm",
+    "chunked_prefill_size",
+    "strategy",
+    "overlap",
+    "mamba_chunk_size",
+    "recurrence",
+    "page_size_given",
+)
+_FLAG_HELP = {
+    "page_size": "resolved page, tokens",
+    "dcp_size": "decode context parallelism, ranks",
+    "mamba_track_interval": "tokens between decode checkpoints as asked for",
+    "speculative_num_draft_tokens": "tokens of a verify step; 0: no speculation",
+    "speculative_algorithm": "EAGLE, NEXTN, DSPARK, DFLASH, ...",
+    "chunked_prefill_size": "tokens; -1: off; left out: any cut",
+    "strategy": "extra_buffer, extra_buffer_lazy, no_buffer",
+    "overlap": "overlap scheduler: on, off",
+    "mamba_chunk_size": "the model's chunk, tokens",
+    "recurrence": "mamba2, gdn, kda, lightning; left out: any",
+    "page_size_given": "whether --page-size stands on the command line",
+}
+
+
+def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name in reversed(DOMAIN_FLAGS):
+        option = click.option(
+            "--" + name.replace("_", "-"),
+            name,
+            metavar="VALUES",
+            help=f"{_FLAG_HELP[name]}; a value, a list 1,16,64 or a range 1..64, 64..4096:64",
+        )
+        command = option(command)
+    return command
+
+
+def _settings() -> dict[str, Any]:
+    """`[tool.gridproof]` of the pyproject.toml in the current folder, dashes and underscores alike."""
+    path = Path("pyproject.toml")
+    if not path.is_file():
+        return {}
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from None
+    table = data.get("tool", {}).get("gridproof", {})
+    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
+class _Group(click.Group):
+    """Commands whose options fall back to `[tool.gridproof]`; unknown names get the nearest known one."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if near:
+                error.message += f" Did you mean {near[0]!r}?"
+            raise
+
+
+@click.group(cls=_Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gridproof")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="colour of text output; NO_COLOR is honoured",
+)
+@click.pass_context
+def main(ctx: click.Context, color: str) -> None:
+    """Proves where an engine's recurrent-state checkpoints may hang, finds what breaks that, and emits the tests.
+
+    \b
+    gridproof prove
+    gridproof check --engine sglang==0.5.18 -- python -m sglang.launch_server --model-path M --dcp-size 8
+    gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
+    gridproof emit cases.json --target sglang --out generated_tests
+    """
+    ctx.obj = {"colour": color}
+    settings = _settings()
+    ctx.default_map = {name: dict(settings) for name in main.list_commands(ctx)}
+
+
+def _output(ctx: click.Context) -> Any:
+    from gridproof.console import Output
+
+    return Output(ctx.obj["colour"])
+
+
+def _finish(code: int, exit_zero: bool = False) -> None:
+    sys.exit(0 if exit_zero and code == 1 else code)
+
+
+_EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1")
+
+
+@main.command()
+@click.option("--family", multiple=True, help="only this family of theorems; may be repeated")
+@click.option("--theorem", "theorems", multiple=True, help="only this theorem; may be repeated")
+@click.option("--solver", type=click.Choice(["z3", "cvc5", "both"]), default="z3")
+@click.option("--seeds", type=click.IntRange(1, 1000), default=1, help="solver seeds that must agree")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=20_000_000,
+    help="z3 resources a query may use",
+)
+@click.option("--export", type=click.Path(path_type=Path), help="write SMT-LIB 2, one file an obligation")
+@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text")
+@_EXIT_ZERO
+@click.pass_context
+def prove(
+    ctx: click.Context,
+    family: tuple[str, ...],
+    theorems: tuple[str, ...],
+    solver: str,
+    seeds: int,
+    limit: int,
+    export: Path | None,
+    form: str,
+    exit_zero: bool,
+) -> None:
+    """Prove the theorems, for all configurations."""
+    from gridproof.commands import prove as command
+
+    _finish(
+        command.run(_output(ctx), family, theorems, solver, seeds, limit, export, form), exit_zero
+    )
+
+
+_ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newest modelled release")
+
+
+@main.command()
+@_ENGINE
+@click.option("--design", help="a named design: sglang-0.5.18, sglang-0.5.18+insert-guard")
+@click.option("--domain", "domain_file", type=click.Path(path_type=Path), help="TOML file of values")
+@_with_domain
+@click.option("--kind", type=click.Choice(["configurations", "traces"]), help="default: all modelled")
+@click.option("--no-guards", is_flag=True, help="also what the engine refuses to start with")
+@click.option("--smallest", is_flag=True, help="show the smallest numbers, not what a person would write")
+@click.option("--out", type=click.Path(path_type=Path), help="write the cases to this file as JSON")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@_EXIT_ZERO
+@click.pass_context
+def search(
+    ctx: click.Context,
+    engine: str | None,
+    design: str | None,
+    domain_file: Path | None,
+    kind: str | None,
+    no_guards: bool,
+    smallest: bool,
+    out: Path | None,
+    form: str,
+    exit_zero: bool,
+    **flags: str | None,
+) -> None:
+    """Find every class of configurations that breaks a design, one readable case each."""
+    from gridproof.commands import search as command
+
+    code = command.run(
+        _output(ctx), engine, design, domain_file, flags, kind, not no_guards, smallest, out, form
+    )
+    _finish(code, exit_zero)
+
+
+@main.command()
+@click.argument("cases", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--target", type=click.Choice(["model", "sglang", "replay"]), multiple=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("generated_tests"))
+@click.option("--check", "only_check", is_flag=True, help="write nothing; exit 5 where files differ")
+@click.pass_context
+def emit(
+    ctx: click.Context,
+    cases: tuple[Path, ...],
+    target: tuple[str, ...],
+    out: Path,
+    only_check: bool,
+) -> None:
+    """Write pytest files for the CASES found by search (default: those kept in the out folder)."""
+    from gridproof.commands import emit as command
+
+    _finish(command.run(_output(ctx), cases, target, out, only_check))
+
+
+@main.command(context_settings={"ignore_unknown_options": False})
+@_ENGINE
+@click.option("--all-releases", is_flag=True, help="judge for every modelled release")
+@click.option("--context-length", type=click.IntRange(1), help="tokens; else of the command, else 32768")
+@click.option(
+    "--min-severity", type=click.Choice(["note", "warning", "error"]), default="note", help="show from"
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@_EXIT_ZERO
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def check(
+    ctx: click.Context,
+    engine: str | None,
+    all_releases: bool,
+    context_length: int | None,
+    min_severity: str,
+    form: str,
+    exit_zero: bool,
+    command: tuple[str, ...],
+) -> None:
+    """Judge a launch command: gridproof check [OPTIONS] -- COMMAND..."""
+    from gridproof.commands import check as work
+
+    code = work.run(
+        _output(ctx), engine, all_releases, context_length, min_severity, form, command
+    )
+    _finish(code, exit_zero)
+
+
+@main.command()
+@click.argument("what", metavar="CODE|CASE")
+@click.pass_context
+def explain(ctx: click.Context, what: str) -> None:
+    """Tell what a finding code means; walking through a case comes in a later version."""
+    from gridproof.commands import explain as command
+
+    _finish(command.run(_output(ctx), what))
+
+
+@main.command()
+@click.argument("cases", nargs=-1, type=click.Path(path_type=Path))
+def replay(cases: tuple[Path, ...]) -> None:
+    """Run cases on the recurrences: comes in a later version."""
+    raise NothingToDo("replay is not part of this version yet; nothing was run")
+
+
+@main.command()
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.pass_context
+def designs(ctx: click.Context, form: str) -> None:
+    """List the named designs and what each reader uses."""
+    from gridproof.commands import designs as command
+
+    _finish(command.run(_output(ctx), form))
+
+
+def run() -> None:
+    """The console script: every way out is one of the exit codes of the contract."""
+    try:
+        main.main(prog_name="gridproof", standalone_mode=False)
+    except (BadInput, NothingToDo, Inconclusive, Vacuous, UserError) as error:
+        click.echo(f"gridproof: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("gridproof: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("GRIDPROOF_TRACEBACK"):
+            raise
+        click.echo(
+            f"gridproof: a fault of gridproof itself: {type(error).__name__}: {error} "
+            "(GRIDPROOF_TRACEBACK=1 shows where)",
+            err=True,
+        )
+        sys.exit(70)

@@ -1,0 +1,71 @@
+"""`gridproof check`."""
+
+from __future__ import annotations
+
+from generators.cases import text_of
+from generators.check import Judgement, findings_document, judge
+from generators.errors import NothingToDo
+from generators.launch import read_launch
+from gridproof.commands.search import chosen_design
+from gridproof.console import Output
+
+_SEVERITIES = ("note", "warning", "error")
+_STYLE = {
+    "unsafe": "red",
+    "rejected": "red",
+    "inert": "yellow",
+    "not_modelled": "yellow",
+    "safe": "green",
+}
+
+
+def run(
+    output: Output,
+    engine: str | None,
+    all_releases: bool,
+    context_length: int | None,
+    min_severity: str,
+    form: str,
+    command: tuple[str, ...],
+) -> int:
+    """Judge the command for one release or all, print the findings, return the exit code."""
+    if not command:
+        raise NothingToDo("no launch command given; write it after '--'")
+    from spec.sglang.designs import DESIGNS
+
+    designs = list(DESIGNS.values()) if all_releases else [chosen_design(engine, None)]
+    launch = read_launch(command)
+    judgements = [judge(design, launch, "command", context_length) for design in designs]
+    if form == "json":
+        output.raw(text_of(findings_document(judgements)))
+    else:
+        for judgement in judgements:
+            _print(output, judgement, min_severity)
+    worst = {f.severity for j in judgements for f in j.findings}
+    return 1 if worst & {"warning", "error"} else 0
+
+
+def _print(output: Output, judgement: Judgement, min_severity: str) -> None:
+    c, style = judgement.configuration, _STYLE[judgement.verdict]
+    output.rich(f"{judgement.engine}  [{style}]{judgement.verdict}[/{style}]")
+    said = judgement.sources
+    output.line(
+        f"  page {c.page_size} ({said['page_size']}), dcp {c.dcp_size} ({said['dcp_size']}), "
+        f"interval {c.mamba_track_interval} ({said['mamba_track_interval']}), "
+        f"chunk {c.mamba_chunk_size} ({said['mamba_chunk_size']}), strategy {c.strategy}"
+        + (f", {c.speculative_num_draft_tokens} draft tokens" if c.speculates else "")
+    )
+    shape = judgement.geometry
+    output.line(
+        f"  tree page {shape['tree_page']}, extend donates every {shape['checkpoint_grid']}, "
+        f"decode every {shape['decode_grid']} tokens"
+    )
+    output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
+    if judgement.verdict == "safe":
+        output.line(f"  rests on {', '.join(judgement.theorems)}")
+    for finding in judgement.findings:
+        if _SEVERITIES.index(finding.severity) >= _SEVERITIES.index(min_severity):
+            output.line(f"  {finding.severity} {finding.code.id}: {finding.message}")
+            if finding.fix:
+                flags = " ".join(f"{k} {v}" for k, v in finding.fix["flags"].items())
+                output.line(f"    fix: {flags}")

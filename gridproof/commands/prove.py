@@ -1,0 +1,129 @@
+"""`gridproof prove`."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from pathlib import Path
+
+from generators.cases import text_of
+from generators.errors import BadInput, NothingToDo
+from gridproof import files, reports
+from gridproof.console import Output, progress
+
+
+def _selected(family: tuple[str, ...], names: tuple[str, ...]):
+    from spec.sglang.theorems import LIBRARY
+
+    for name in family:
+        if name not in LIBRARY.families:
+            raise BadInput(
+                f"--family: {name!r} is unknown; the families are {', '.join(LIBRARY.families)}"
+            )
+    for name in names:
+        if name not in LIBRARY:
+            near = difflib.get_close_matches(name, [t.id for t in LIBRARY], n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "'gridproof prove' lists them"
+            raise BadInput(f"--theorem: {name!r} is unknown; {hint}")
+    chosen = [
+        t
+        for t in LIBRARY
+        if (not family or t.family in family) and (not names or t.id in names)
+    ]
+    if not chosen:
+        raise NothingToDo("no theorem is in both the families and the list of names given")
+    return chosen
+
+
+def _prover(solver: str, seeds: int, limit: int):
+    from spec.prove import Prover
+    from spec.smt import cvc5_opinion, solver as z3_solver
+    from spec.smt.solver import Limits
+
+    limits = Limits(resources=limit)
+    z3_name = {"name": "z3", "version": z3_solver.version()}
+    try:
+        if solver == "z3":
+            return Prover(limits, seeds), z3_name, None
+        cvc5_name = {"solver": "cvc5", "version": cvc5_opinion.version()}
+    except cvc5_opinion.NoSecondSolver as error:
+        raise BadInput(str(error)) from None
+    if solver == "both":
+        return Prover(limits, seeds, second=cvc5_opinion.decide), z3_name, cvc5_name
+    named = {"name": "cvc5", "version": cvc5_name["version"]}
+    return Prover(limits, seeds, decide=cvc5_opinion.decide), named, None
+
+
+def run(
+    output: Output,
+    family: tuple[str, ...],
+    names: tuple[str, ...],
+    solver: str,
+    seeds: int,
+    limit: int,
+    export: Path | None,
+    form: str,
+) -> int:
+    """Prove the chosen theorems, print the report, return the exit code."""
+    start = time.perf_counter()
+    theorems = _selected(family, names)
+    prover, solver_name, second = _prover(solver, seeds, limit)
+    from spec.smt import lemmas
+
+    lemmas.unproved()
+    loaded = time.perf_counter()
+    results = []
+    with progress(output, "prove") as show:
+        for done, theorem in enumerate(theorems):
+            show(theorem.id, done, len(theorems))
+            results.append(prover.prove(theorem))
+    if export is not None:
+        _export(export, results)
+    if form == "json":
+        output.raw(text_of(reports.prove_document(results, solver_name, second)))
+    elif form == "github":
+        for line in reports.annotations(results):
+            output.raw(line + "\n")
+    else:
+        _print(output, results, solver_name, second, loaded - start)
+    return _exit_code(results)
+
+
+def _export(folder: Path, results) -> None:
+    from spec.smt import smtlib
+
+    for result in results:
+        for query in result.queries:
+            files.write(folder / f"{query.name}.smt2", smtlib.text(query))
+
+
+def _print(output: Output, results, solver_name, second, start_up: float) -> None:
+    output.rich(reports.prove_table(results))
+    output.line()
+    for line in reports.explanations(results):
+        output.line(line)
+    counts = reports.summary(results)
+    output.line(
+        ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+        + f" for all configurations ({solver_name['name']} {solver_name['version']}"
+        + (f", confirmed by {second['solver']} {second['version']}" if second else "")
+        + ")"
+    )
+    building = sum(r.building for r in results)
+    solving = sum(r.solving for r in results)
+    output.note(
+        f"start-up {start_up:.2f} s, building {building:.2f} s, in the solver {solving:.2f} s"
+    )
+
+
+def _exit_code(results) -> int:
+    verdicts = {r.verdict for r in results}
+    if "error" in verdicts:
+        return 70
+    if "vacuous" in verdicts:
+        return 5
+    open_questions = any(h.status == "unknown" for r in results for h in r.hypotheses)
+    doubted = any(r.second_opinion == "unknown" for r in results)
+    if "unknown" in verdicts or open_questions or doubted:
+        return 4
+    return 1 if "refuted" in verdicts else 0

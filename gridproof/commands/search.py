@@ -1,0 +1,144 @@
+"""`gridproof search`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from generators import codes
+from generators.cases import Case, CaseFile, text_of
+from generators.domain import Domain, parse_axis, read_toml
+from generators.errors import BadInput, NothingToDo
+from gridproof import files
+from gridproof.console import Output, progress
+
+
+def chosen_design(engine: str | None, design: str | None):
+    """The design named by --engine or --design; the newest release where neither is given."""
+    from spec.sglang.designs import UnknownDesign, design_named, design_of_engine
+
+    if engine and design:
+        raise BadInput("--engine and --design name the same thing; give one of them")
+    try:
+        return design_named(design) if design else design_of_engine(engine or "sglang")
+    except UnknownDesign as error:
+        raise BadInput(str(error)) from None
+
+
+def _domain(domain_file: Path | None, flags: dict[str, Any]) -> tuple[Domain, dict[str, Any]]:
+    """The domain of a file and flags, a flag winning; and the file's engine or design."""
+    given = read_toml(domain_file) if domain_file else {}
+    names = {key: given.pop(key) for key in ("engine", "design") if key in given}
+    given |= {name: value for name, value in flags.items() if value is not None}
+    return Domain({name: parse_axis(name, value) for name, value in given.items()}), names
+
+
+def run(
+    output: Output,
+    engine: str | None,
+    design_name: str | None,
+    domain_file: Path | None,
+    flags: dict[str, Any],
+    kind: str | None,
+    guards: bool,
+    smallest: bool,
+    out: Path | None,
+    form: str,
+) -> int:
+    """Search the domain, print or write the cases, return the exit code."""
+    if kind == "traces":
+        raise NothingToDo(
+            "orders of events are not searched by this version; --kind configurations is"
+        )
+    domain, named = _domain(domain_file, flags)
+    if not engine and not design_name:
+        engine, design_name = named.get("engine"), named.get("design")
+    design = chosen_design(engine, design_name)
+    if out is not None:
+        _writable(out)
+    from generators.search import search
+
+    with progress(output, f"search {design.name}") as show:
+        found = search(design, domain, guards=guards, smallest=smallest, progress=show)
+    text = text_of(found.document())
+    if out is not None:
+        files.write(out, text)
+    if form == "json":
+        output.raw(text)
+    else:
+        _print(output, found, kind)
+        if out is not None:
+            output.note(f"{len(found.cases)} cases written to {out}")
+    if found.cases:
+        return 1
+    return 0 if found.complete else 4
+
+
+def _writable(path: Path) -> None:
+    """Refuse a place that cannot be written before the work is done."""
+    import os
+
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise BadInput(f"--out: {path} cannot be written; name a file in a folder you may write to")
+
+
+def tokens(number: int | None) -> str:
+    """A number of tokens in words."""
+    return f"{number:,} token{'' if abs(number or 0) == 1 else 's'}" if number is not None else "-"
+
+
+def consequence(case: Case) -> str:
+    """What a case does, in one phrase."""
+    depths = case.depths
+    if case.outcome == "fault":
+        return f"assertion in the engine at {tokens(case.trace[-1].seq_len)}"
+    replayed = depths["replayed"] or 0
+    what = "consumed twice" if replayed > 0 else "skipped"
+    return f"state {depths['state']} on node {depths['node']}: {tokens(abs(replayed))} {what}"
+
+
+def walk(case: Case) -> str:
+    """The trace of a case on one line."""
+    steps = []
+    for event in case.trace:
+        step = event.event
+        if event.tokens:
+            step += f" {event.tokens}"
+        if event.snapshot_depth is not None:
+            step += f" (snapshot {event.snapshot_depth})"
+        if event.node_depth is not None:
+            step += f" on node {event.node_depth}"
+        steps.append(step)
+    return ", ".join(steps)
+
+
+def _print(output: Output, found: CaseFile, kind: str | None) -> None:
+    from rich.table import Table
+
+    count = found.domain["configurations"]
+    output.line(f"{found.design}, {count:,} configuration{'' if count == 1 else 's'}")
+    if found.cases:
+        table = Table(box=None, pad_edge=False, show_edge=False)
+        for name in ("code", "case", "of them", "what happens", "events"):
+            table.add_column(name, overflow="fold")
+        for case in found.cases:
+            members = "?" if case.members is None else f"{case.members:,}"
+            table.add_row(case.code, case.id, members, consequence(case), walk(case))
+        output.rich(table)
+        output.line()
+        for code in dict.fromkeys(case.code for case in found.cases):
+            output.line(f"{code}: {codes.CODES[code].means}")
+    n = len(found.cases)
+    if not found.complete:
+        output.line(f"{n} class{'' if n == 1 else 'es'} found; there may be more")
+    elif n:
+        output.line(f"{n} class{'' if n == 1 else 'es'}, and shown that there is no other")
+    else:
+        output.line("no configuration breaks it: shown for all lengths")
+    for note in found.notes:
+        output.line(f"note: {note}")
+    if kind is None:
+        output.note("orders of events, slots and overlap are not searched by this version")

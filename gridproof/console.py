@@ -1,0 +1,69 @@
+"""Results go to stdout, progress and notes to stderr; colour where the terminal and NO_COLOR allow it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_COLOURS = {"auto": None, "always": True, "never": False}
+
+
+class Output:
+    """Where a command prints: `results` to stdout, `notes` to stderr."""
+
+    def __init__(self, colour: str = "auto"):
+        from rich.console import Console
+
+        forced = _COLOURS[colour]
+        options: dict[str, Any] = {"highlight": False, "soft_wrap": True}
+        if forced is not None:
+            options |= {"force_terminal": forced or None, "no_color": not forced}
+        self.results = Console(**options)
+        self.notes = Console(stderr=True, **options)
+
+    def line(self, text: str = "") -> None:
+        """One line of results."""
+        self.results.print(text, markup=False)
+
+    def rich(self, text: Any) -> None:
+        """One line of results with markup, or a table."""
+        self.results.print(text)
+
+    def note(self, text: str) -> None:
+        """One line on stderr."""
+        self.notes.print(text, markup=False, style="dim")
+
+    def raw(self, text: str) -> None:
+        """Machine-readable results, exactly as they are."""
+        self.results.file.write(text)
+
+
+@contextmanager
+def progress(output: Output, title: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr that appears once the work has taken a second; call it with what is known, done and total."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn(title),
+        BarColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
+    bar = Progress(*columns, console=output.notes, transient=True)
+    started, shown = time.monotonic(), False
+    task = bar.add_task("", total=1)
+
+    def update(text: str, done: int, total: int) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - started > 1 and output.notes.is_terminal:
+            bar.start()
+            shown = True
+        bar.update(task, description=text, completed=done, total=max(total, 1))
+
+    try:
+        yield update
+    finally:
+        if shown:
+            bar.stop()

@@ -1,0 +1,110 @@
+"""What `prove` found out, as a document and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spec.prove import VERDICTS, Result
+
+PROVE_SCHEMA = "gridproof/prove/1"
+_STYLE = {
+    "proved": "green",
+    "refuted": "red",
+    "unknown": "yellow",
+    "vacuous": "yellow",
+    "error": "red",
+}
+
+
+def summary(results: Sequence[Result]) -> dict[str, int]:
+    """How many theorems ended with each verdict."""
+    return {verdict: sum(r.verdict == verdict for r in results) for verdict in VERDICTS}
+
+
+def prove_document(
+    results: Sequence[Result], solver: dict[str, str], second: dict[str, str] | None
+) -> dict[str, Any]:
+    """The results of `prove` as JSON."""
+    return {
+        "schema": PROVE_SCHEMA,
+        "solver": solver,
+        "theorems": [_theorem(result, second) for result in results],
+        "summary": summary(results),
+    }
+
+
+def _theorem(result: Result, second: dict[str, str] | None) -> dict[str, Any]:
+    opinion = None
+    if second and result.second_opinion:
+        opinion = {**second, "verdict": result.second_opinion}
+    return {
+        "id": result.theorem.id,
+        "family": result.theorem.family,
+        "claim": result.theorem.claim,
+        "symbolic": list(result.symbolic),
+        "bounds": {},
+        "verdict": result.verdict,
+        "seconds": round(result.seconds, 4),
+        "solver_seconds": round(result.solving, 4),
+        "witness": result.witness or {},
+        "counterexample": result.counterexample,
+        "reason": result.reason,
+        "hypotheses": [
+            {"name": h.name, "status": h.status, "counterexample": h.counterexample}
+            for h in result.hypotheses
+        ],
+        "refutes": [
+            {"design": r.design, "counterexample": r.counterexample} for r in result.refutes
+        ],
+        "second_opinion": opinion,
+    }
+
+
+def spelled(values: dict[str, int] | None) -> str:
+    """Values of parameters as a person reads them."""
+    return ", ".join(f"{name} {value}" for name, value in (values or {}).items())
+
+
+def prove_table(results: Sequence[Result]) -> Any:
+    """One line a theorem: verdict, claim, hypotheses that are needed, designs it catches."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    table.add_column("verdict")
+    table.add_column("theorem", overflow="fold")
+    table.add_column("hypotheses", overflow="fold")
+    table.add_column("refutes", overflow="fold")
+    for result in results:
+        needed = sum(h.status == "necessary" for h in result.hypotheses)
+        hypotheses = f"{needed} of {len(result.hypotheses)} needed" if result.hypotheses else "-"
+        style = _STYLE[result.verdict]
+        table.add_row(
+            f"[{style}]{result.verdict}[/{style}]",
+            result.theorem.id,
+            hypotheses,
+            ", ".join(r.design.removeprefix("sglang-") for r in result.refutes) or "-",
+        )
+    return table
+
+
+def explanations(results: Sequence[Result]) -> list[str]:
+    """For every theorem that was not proved: its claim, and why."""
+    lines = []
+    for result in results:
+        if result.verdict != "proved":
+            why = result.reason or f"it fails at {spelled(result.counterexample)}"
+            lines += [f"{result.theorem.id}: {result.verdict}: {why}", f"  {result.theorem.claim}"]
+    return lines
+
+
+def annotations(results: Sequence[Result]) -> list[str]:
+    """GitHub workflow commands: the summary first, then one line a theorem that was not proved, ten at most."""
+    counts = summary(results)
+    total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    bad = [r for r in results if r.verdict != "proved"]
+    lines = [f"::{'error' if bad else 'notice'} title=gridproof prove::{total}"]
+    for result in bad[:9]:
+        why = result.reason or f"it fails at {spelled(result.counterexample)}"
+        lines.append(f"::error title={result.theorem.id}::{result.verdict}: {why}")
+    return lines

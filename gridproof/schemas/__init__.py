@@ -1,0 +1,1 @@
+"""The JSON Schemas of every document gridproof writes."""
