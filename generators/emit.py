@@ -1,0 +1,138 @@
+"""Writes pytest files for the cases found, and the manifest of what they are predicted to do on each release."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from generators import predictions
+from generators.cases import Case, CaseFile, text_of
+from generators.codes import CODES
+from generators.mechanisms import Check, Emitted, emitted
+from spec.sglang.designs import DESIGNS, Design
+
+SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
+TARGETS = tuple(SUPPORT)
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("generators", "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["literal"] = literal
+    return environment
+
+
+def literal(value: Any) -> str:
+    """A value as Python source, strings in double quotes."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(literal(v) for v in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return repr(value)
+
+
+def _subject(target: str, design: Design) -> str:
+    """What a run under test is called: a release of the engine, a design of the model."""
+    return design.release if target == "sglang" else design.name
+
+
+def _prediction(check: Check, design: Design) -> dict[str, Any]:
+    observed = check.observe(design)
+    return {"outcome": "passes" if check.passes(observed) else "fails", "observed": observed}
+
+
+def _colours(target: str, found: Emitted) -> list[tuple[str, str, str]]:
+    """For each test: the subjects on which all its runs pass, and those on which some fail."""
+    rows = []
+    for group in found.groups:
+        green, red = [], []
+        for design in DESIGNS.values():
+            fails = any(_prediction(c, design)["outcome"] == "fails" for c in group.checks)
+            (red if fails else green).append(_subject(target, design))
+        rows.append((group.name, ", ".join(red) or "none", ", ".join(green) or "none"))
+    return rows
+
+
+def _guarded(case: Case) -> str:
+    depths = case.depths
+    if case.outcome == "fault":
+        what = f"an assertion of the engine at {case.trace[-1].seq_len} tokens"
+    else:
+        what = f"a state of {depths['state']} tokens on the node of depth {depths['node']}"
+    return f"{case.code} {case.id}: {what}"
+
+
+def _facts(checks: Sequence[Check], design: Design) -> list[tuple[dict[str, Any], Any]]:
+    """Each configuration once, with the numbers that the model target needs to know of a design."""
+    distinct = {literal(c.arguments["configuration"]): c for c in checks}
+    return [(c.arguments["configuration"], c.facts(design)) for c in distinct.values()]
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="    ")
+
+
+def _module(environment: jinja2.Environment, target: str, found: Emitted) -> str:
+    template = environment.get_template(f"{target}_{found.mechanism}.py.j2")
+    return template.render(
+        cases=[_wrapped(_guarded(case)) for case in found.cases],
+        codes=[
+            _wrapped(f"{code.id} {code.name}: {code.means}")
+            for code in (CODES[c] for c in dict.fromkeys(case.code for case in found.cases))
+        ],
+        colours=_colours(target, found),
+        groups=found.groups,
+        facts=_facts,
+        designs=list(DESIGNS.values()),
+        newest=list(DESIGNS)[-1],
+    )
+
+
+def tests(cases: Sequence[Case], target: str) -> dict[str, str]:
+    """The files of one target by name: a module a mechanism, the support module, the manifest."""
+    environment = _environment()
+    found = emitted(cases)
+    files = {f"test_{f.mechanism}.py": _module(environment, target, f) for f in found}
+    support = SUPPORT[target]
+    files[support] = environment.get_template(f"{support}.j2").render(newest=list(DESIGNS)[-1])
+    predicted = {
+        f"test_{f.mechanism}.py::{group.name}[{check.id}]": {
+            _subject(target, design): _prediction(check, design) for design in DESIGNS.values()
+        }
+        for f in found
+        for group in f.groups
+        for check in group.checks
+    }
+    hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in sorted(files.items())}
+    files["manifest.json"] = text_of(
+        {"schema": predictions.SCHEMA, "target": target, "files": hashes, "tests": predicted}
+    )
+    return files
+
+
+def folder(case_files: dict[str, CaseFile], targets: Sequence[str]) -> dict[Path, str]:
+    """Everything `emit` writes below its out folder: the case files it was made from, and each target's tests."""
+    written = {
+        Path("cases") / name: text_of(case_file.document())
+        for name, case_file in sorted(case_files.items())
+    }
+    cases = [case for _, case_file in sorted(case_files.items()) for case in case_file.cases]
+    for target in targets:
+        for name, text in tests(cases, target).items():
+            written[Path(target) / name] = text
+    return written
