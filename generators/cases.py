@@ -140,6 +140,4 @@ def read_cases(path: Path) -> CaseFile:
 
 def shortest_first(cases: Sequence[Case]) -> tuple[Case, ...]:
     """Cases by code, then fewest events, then fewest tokens."""
-    return tuple(
-        sorted(cases, key=lambda c: (c.code, len(c.trace), c.trace[-1].seq_len, c.id))
-    )
+    return tuple(sorted(cases, key=lambda c: (c.code, len(c.trace), c.trace[-1].seq_len, c.id)))

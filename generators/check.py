@@ -232,7 +232,7 @@ def judge(
             c,
             launch.sources,
             shape,
-            {name: "not_modelled" for name in names},
+            dict.fromkeys(names, "not_modelled"),
             verdict,
             None,
             None,

@@ -15,9 +15,7 @@ class Code:
     theorem: str | None = None
 
 
-REJECTED = Code(
-    "GP001", "rejected", "the release refuses to start with this configuration", None
-)
+REJECTED = Code("GP001", "rejected", "the release refuses to start with this configuration", None)
 INERT = Code(
     "GP002",
     "inert",

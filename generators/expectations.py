@@ -29,21 +29,26 @@ def decode_snapshots(design: Design, c: Any, prompt: int, stop: int) -> list[int
     return [n for n in range(first, stop + 1, grid) if decode_checkpoint(design, c, n).saved]
 
 
-def _last(design: Design, c: Any, saved: Sequence[Checkpoint]) -> dict[str, int | None]:
-    """What a follower is given of the checkpoint saved last."""
-    for checkpoint in reversed(saved):
-        if node := node_of(design, c, checkpoint):
-            return {"node": int(node), "state": int(checkpoint.state)}
-        break
-    return {"node": 0, "state": None}
+def _follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str, int | None]:
+    """What a follower is given after these checkpoints were inserted one after the other.
+
+    A node that has a state keeps it; the follower is given the deepest node that has one.
+    """
+    nodes: dict[int, int] = {}
+    for checkpoint in donated:
+        if node := int(node_of(design, c, checkpoint)):
+            nodes.setdefault(node, int(checkpoint.state))
+    deepest = max(nodes, default=0)
+    return {"node": deepest, "state": nodes.get(deepest)}
 
 
 def follower_after_decode(design: Design, c: Any, prompt: int, stop: int) -> dict[str, int | None]:
-    """The node and state (tokens) given to a follower of a request that decoded from `prompt` to `stop`."""
-    snapshots = [
-        decode_checkpoint(design, c, n) for n in decode_snapshots(design, c, prompt, stop)
-    ]
-    return _last(design, c, snapshots)
+    """The node and state (tokens) given to a follower of a request that decoded from `prompt` to `stop`.
+
+    Only the last snapshot is inserted, when the request finishes.
+    """
+    snapshots = [decode_checkpoint(design, c, n) for n in decode_snapshots(design, c, prompt, stop)]
+    return _follower(design, c, snapshots[-1:])
 
 
 def extend(design: Design, c: Any, prefix: int, end: int) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def follower_after_extend(design: Design, c: Any, prefix: int, end: int) -> dict
     checkpoints = [extend_checkpoint(design, c, *chunk) for chunk in chunks]
     if any(checkpoint.fault for checkpoint in checkpoints):
         return "fault"
-    return _last(design, c, [checkpoint for checkpoint in checkpoints if checkpoint.saved])
+    return _follower(design, c, [checkpoint for checkpoint in checkpoints if checkpoint.saved])
 
 
 def verify_snapshot(design: Design, c: Any, pre: int, accepted: int) -> int | None:

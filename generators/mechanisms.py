@@ -136,9 +136,9 @@ def _verify(cases: Sequence[Case]) -> Emitted | None:
                         },
                         lambda d, c=c, p=pre, a=accepted: expectations.verify_snapshot(d, c, p, a),
                         lambda seen, page=page, pre=pre, a=accepted: (
-                            seen is None or seen % page == 0
-                        )
-                        and (seen is not None or pre // page == (pre + a) // page),
+                            (seen is None or seen % page == 0)
+                            and (seen is not None or pre // page == (pre + a) // page)
+                        ),
                         lambda d, c=c: int(d.grid("verify", c)),
                     )
                 )
@@ -181,9 +181,11 @@ def _extend(cases: Sequence[Case]) -> Emitted | None:
                 name,
                 arguments,
                 lambda d, c=c, p=prefix, e=end: expectations.extend(d, c, p, e),
-                lambda seen, page=page: not seen["fault"]
-                and seen["donated"] == seen["state"]
-                and (seen["donated"] or 0) % page == 0,
+                lambda seen, page=page: (
+                    not seen["fault"]
+                    and seen["donated"] == seen["state"]
+                    and (seen["donated"] or 0) % page == 0
+                ),
                 lambda d, c=c, p=prefix, e=end: _donations(d, c, p, e),
             )
         )

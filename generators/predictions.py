@@ -18,8 +18,12 @@ SCHEMA = "gridproof/manifest/1"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gridproof")
-    group.addoption("--predictions", type=Path, help="manifest of predictions to hold the run against")
-    group.addoption("--subject", help="release or design under test; default: the installed release")
+    group.addoption(
+        "--predictions", type=Path, help="manifest of predictions to hold the run against"
+    )
+    group.addoption(
+        "--subject", help="release or design under test; default: the installed release"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,7 +46,9 @@ def _installed(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        raise pytest.UsageError(f"{package} is not installed; name the subject by --subject") from None
+        raise pytest.UsageError(
+            f"{package} is not installed; name the subject by --subject"
+        ) from None
 
 
 class Predictions:
@@ -71,6 +77,18 @@ class Predictions:
             observed = dict(report.user_properties).get("observed")
             self.seen[self._name(report.nodeid)] = {"outcome": outcome, "observed": observed}
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """A failure that was predicted, depths and all, is counted apart from the others."""
+        name = self._name(report.nodeid)
+        if (
+            report.when == "call"
+            and report.failed
+            and self.seen.get(name) == self.expected.get(name)
+        ):
+            return "red as predicted", "r", "RED AS PREDICTED"
+        return None
+
     def surprises(self) -> list[str]:
         """One line for every test that was not as predicted, or not run, or not predicted."""
         lines = []
@@ -78,7 +96,9 @@ class Predictions:
             seen = self.seen.get(name, {"outcome": "not run", "observed": None})
             if seen != expected:
                 lines.append(f"{name}: predicted {_said(expected)}, was {_said(seen)}")
-        lines += [f"{name}: nothing was predicted" for name in self.seen if name not in self.expected]
+        lines += [
+            f"{name}: nothing was predicted" for name in self.seen if name not in self.expected
+        ]
         return lines
 
     @pytest.hookimpl(trylast=True)
@@ -96,7 +116,9 @@ class Predictions:
         if surprises:
             write(f"{len(surprises)} not as predicted")
         elif red:
-            write(f"all as predicted: the red ones are the faults of {self.subject} they guard against")
+            write(
+                f"all as predicted: the red ones are the faults of {self.subject} they guard against"
+            )
         else:
             write("all as predicted")
 

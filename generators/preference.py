@@ -36,9 +36,7 @@ def written_first(domain: Domain, smallest: bool) -> dict[str, numpy.ndarray]:
     return order
 
 
-def ranks(
-    order: dict[str, numpy.ndarray], numeric: Any, smallest: bool
-) -> numpy.ndarray:
+def ranks(order: dict[str, numpy.ndarray], numeric: Any, smallest: bool) -> numpy.ndarray:
     """One number for each configuration: the lowest is the one to show."""
     fields = NUMERIC_FIELDS if smallest else ORDER
     size = len(next(iter(numeric.values())))

@@ -217,9 +217,7 @@ def _period_case(design: Design, reader: PeriodReader, period: int, best: _Best)
     )
 
 
-def _extend_case(
-    design: Design, klass: ExtendClass, best: _Best, exact: bool
-) -> Case:
+def _extend_case(design: Design, klass: ExtendClass, best: _Best, exact: bool) -> Case:
     c = SimpleNamespace(**best.configuration)
     prefix, end = best.lengths or (0, 0)
     found = readers.find_extend(design, c, klass, prefix, end)

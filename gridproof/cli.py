@@ -134,14 +134,18 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
 @click.option("--family", multiple=True, help="only this family of theorems; may be repeated")
 @click.option("--theorem", "theorems", multiple=True, help="only this theorem; may be repeated")
 @click.option("--solver", type=click.Choice(["z3", "cvc5", "both"]), default="z3")
-@click.option("--seeds", type=click.IntRange(1, 1000), default=1, help="solver seeds that must agree")
+@click.option(
+    "--seeds", type=click.IntRange(1, 1000), default=1, help="solver seeds that must agree"
+)
 @click.option(
     "--limit",
     type=click.IntRange(1),
     default=20_000_000,
     help="z3 resources a query may use",
 )
-@click.option("--export", type=click.Path(path_type=Path), help="write SMT-LIB 2, one file an obligation")
+@click.option(
+    "--export", type=click.Path(path_type=Path), help="write SMT-LIB 2, one file an obligation"
+)
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text")
 @_EXIT_ZERO
 @click.pass_context
@@ -170,11 +174,17 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @main.command()
 @_ENGINE
 @click.option("--design", help="a named design: sglang-0.5.18, sglang-0.5.18+insert-guard")
-@click.option("--domain", "domain_file", type=click.Path(path_type=Path), help="TOML file of values")
+@click.option(
+    "--domain", "domain_file", type=click.Path(path_type=Path), help="TOML file of values"
+)
 @_with_domain
-@click.option("--kind", type=click.Choice(["configurations", "traces"]), help="default: all modelled")
+@click.option(
+    "--kind", type=click.Choice(["configurations", "traces"]), help="default: all modelled"
+)
 @click.option("--no-guards", is_flag=True, help="also what the engine refuses to start with")
-@click.option("--smallest", is_flag=True, help="show the smallest numbers, not what a person would write")
+@click.option(
+    "--smallest", is_flag=True, help="show the smallest numbers, not what a person would write"
+)
 @click.option("--out", type=click.Path(path_type=Path), help="write the cases to this file as JSON")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @_EXIT_ZERO
@@ -205,7 +215,9 @@ def search(
 @click.argument("cases", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--target", type=click.Choice(["model", "sglang", "replay"]), multiple=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("generated_tests"))
-@click.option("--check", "only_check", is_flag=True, help="write nothing; exit 5 where files differ")
+@click.option(
+    "--check", "only_check", is_flag=True, help="write nothing; exit 5 where files differ"
+)
 @click.pass_context
 def emit(
     ctx: click.Context,
@@ -223,9 +235,14 @@ def emit(
 @main.command(context_settings={"ignore_unknown_options": False})
 @_ENGINE
 @click.option("--all-releases", is_flag=True, help="judge for every modelled release")
-@click.option("--context-length", type=click.IntRange(1), help="tokens; else of the command, else 32768")
 @click.option(
-    "--min-severity", type=click.Choice(["note", "warning", "error"]), default="note", help="show from"
+    "--context-length", type=click.IntRange(1), help="tokens; else of the command, else 32768"
+)
+@click.option(
+    "--min-severity",
+    type=click.Choice(["note", "warning", "error"]),
+    default="note",
+    help="show from",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @_EXIT_ZERO
@@ -244,9 +261,7 @@ def check(
     """Judge a launch command: gridproof check [OPTIONS] -- COMMAND..."""
     from gridproof.commands import check as work
 
-    code = work.run(
-        _output(ctx), engine, all_releases, context_length, min_severity, form, command
-    )
+    code = work.run(_output(ctx), engine, all_releases, context_length, min_severity, form, command)
     _finish(code, exit_zero)
 
 

@@ -112,5 +112,3 @@ def counterexample(
             if fails_at(theorem, values, design, without):
                 return values
     return None
-
-

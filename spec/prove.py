@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import z3
@@ -12,6 +13,8 @@ import z3
 from spec import points
 from spec.points import Values
 from spec.smt import divisibility, lemmas
+from spec.smt.divisibility import Instance
+from spec.smt.instantiate import Selector, core
 from spec.smt.polynomials import linearised
 from spec.smt.solver import Answer, Limits, Query, decide
 from spec.smt.terms import Ledger
@@ -42,7 +45,11 @@ class Refutation:
 
 @dataclass
 class Result:
-    """What was found out about one theorem; times in seconds."""
+    """What was found out about one theorem; times in seconds.
+
+    `building`: writing statements down and finding instances; `choosing`: the solver, while instances are
+    chosen; `solving`: the solver on the `asked` final queries.
+    """
 
     theorem: Theorem
     verdict: Verdict
@@ -54,20 +61,29 @@ class Result:
     reason: str = ""
     instances: int = 0
     building: float = 0.0
+    choosing: float = 0.0
     solving: float = 0.0
+    asked: int = 0
     queries: list[Query] = field(default_factory=list)
     second_opinion: Verdict | None = None
 
     @property
     def seconds(self) -> float:
-        return self.building + self.solving
+        return self.building + self.choosing + self.solving
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A query with the lemma instances chosen for it; `closed`: they refute it, so it is a proof."""
+
+    query: Query
+    closed: bool
+    instances: int
+    seconds: float
 
 
 class Obligation:
-    """A statement written down on terms, its witness values as their shadows.
-
-    `most_assumptions`: how far the search for lemma instances goes.
-    """
+    """A statement written down on terms, its witness values as their shadows."""
 
     def __init__(
         self,
@@ -75,7 +91,6 @@ class Obligation:
         parameters: Mapping[str, int],
         values: Mapping[str, int],
         design: Any = None,
-        most_assumptions: int = 1,
     ):
         self.name, self.ledger = theorem.id, Ledger()
         terms = {p: self.ledger.variable(p, values[p], least) for p, least in parameters.items()}
@@ -85,18 +100,37 @@ class Obligation:
         }
         self.refusal = z3.Not(self.ledger.truth(statement.conclusion).expr)
         self.given = [*self.ledger.lower_bounds, *self.ledger.definitions]
-        self.instances = [
-            i.formula() for i in divisibility.instances(self.ledger, most_assumptions)
-        ]
+        self._linear_given = [linearised(f) for f in self.given]
 
-    def query(self, without: str | None = None) -> Query:
-        """The formulas whose unsatisfiability proves the statement, one hypothesis left out where named."""
+    @cache  # noqa: B019  (an obligation is short-lived, and its instances are asked for again and again)
+    def _instances(self, most_assumptions: int) -> list[Instance]:
+        return divisibility.instances(self.ledger, most_assumptions)
+
+    def attempt(self, limits: Limits, without: str | None = None) -> Attempt:
+        """Choose lemma instances until the statement is proved, or until none is left that helps."""
         suffix = f" without {without}" if without else ""
-        return self._linear(self.name + suffix, [*self._held(without), self.refusal])
+        return self._attempt(self.name + suffix, [*self._held(without), self.refusal], limits)
 
-    def hypotheses_query(self) -> Query:
-        """The formulas whose unsatisfiability shows that the hypotheses contradict each other."""
-        return self._linear(f"{self.name} hypotheses", self._held(None))
+    def attempt_contradiction(self, limits: Limits) -> Attempt:
+        """Choose lemma instances until the hypotheses are shown to contradict each other."""
+        return self._attempt(f"{self.name} hypotheses", self._held(None), limits)
+
+    def _attempt(self, name: str, formulas: Sequence[z3.BoolRef], limits: Limits) -> Attempt:
+        linear = [*self._linear_given, *map(linearised, formulas)]
+        selector = Selector(linear, limits)
+        for most_assumptions in MOST_ASSUMPTIONS:
+            selection = selector.choose(self._instances(most_assumptions))
+            if selection.result == "unsat":
+                break
+        chosen = [i.formula() for i in selection.chosen]
+        if selection.result != "unsat":
+            return Attempt(Query(name, (*linear, *chosen)), False, len(chosen), selection.seconds)
+        start = time.perf_counter()
+        needed = core([*linear, *chosen], limits)
+        seconds = selection.seconds + time.perf_counter() - start
+        ids = {f.get_id() for f in chosen}
+        kept = sum(f.get_id() in ids for f in needed)
+        return Attempt(Query(name, tuple(needed)), True, kept, seconds)
 
     def bounded_query(self, most: int, without: str | None = None) -> Query:
         """The statement's refusal with all products in it and no parameter above `most`: for its models."""
@@ -110,9 +144,6 @@ class Obligation:
 
     def _held(self, without: str | None) -> list[z3.BoolRef]:
         return [f for name, f in self.hypotheses.items() if name != without]
-
-    def _linear(self, name: str, formulas: Sequence[z3.BoolRef]) -> Query:
-        return Query(name, (*map(linearised, (*self.given, *formulas)), *self.instances))
 
 
 def _from_model(
@@ -162,17 +193,18 @@ class Prover:
         self.limits, self.decide, self.second = limits, decide, second
         self.seeds = range(limits.seed, limits.seed + seeds)
 
-    def _decide(self, query: Query, result: Result) -> Answer:
-        """The answer that all seeds agree on; `unknown` where one of them met a limit or they differ."""
+    def _confirm(self, attempt: Attempt, result: Result) -> Answer:
+        """The answer on which all seeds agree; `unknown` where one of them met a limit or they differ."""
+        result.choosing += attempt.seconds
+        if not attempt.closed:
+            return Answer("unknown", 0.0, "no proof found")
         answers = []
         for seed in self.seeds:
             limits = Limits(self.limits.resources, self.limits.milliseconds, seed)
-            answers.append(self.decide(query, limits))
+            answers.append(self.decide(attempt.query, limits))
             result.solving += answers[-1].seconds
-        if len({a.result for a in answers}) == 1:
-            return answers[0]
-        unknown = [a for a in answers if a.result == "unknown"]
-        return unknown[0] if unknown else Answer("unknown", 0.0, "the seeds disagree")
+            result.asked += 1
+        return next((a for a in answers if a.result != "unsat"), answers[0])
 
     def prove(self, theorem: Theorem) -> Result:
         """Everything there is to say about one theorem; an exception in it becomes the verdict `error`."""
@@ -183,7 +215,8 @@ class Prover:
         except (ArithmeticError, AttributeError, TypeError, ValueError, z3.Z3Exception) as error:
             result.verdict = "error"
             result.reason = f"{type(error).__name__}: {error}"
-        result.building = time.perf_counter() - start - result.solving
+        spent = time.perf_counter() - start
+        result.building = spent - result.solving - result.choosing
         return result
 
     def _prove(self, theorem: Theorem, result: Result) -> None:
@@ -196,21 +229,18 @@ class Prover:
         if result.witness is None:
             self._without_witness(theorem, parameters, result)
             return
-        for most_assumptions in MOST_ASSUMPTIONS:
-            ob = Obligation(theorem, parameters, result.witness, None, most_assumptions)
-            if wrong := ob.untrue_at_witness():
-                result.reason = f"the encoding is false at the witness: {wrong[0]}"
-                return
-            query = ob.query()
-            answer = self._decide(query, result)
-            if answer.result == "unsat":
-                break
-        result.instances = len(ob.instances)
-        result.queries.append(query)
+        ob = Obligation(theorem, parameters, result.witness)
+        if wrong := ob.untrue_at_witness():
+            result.reason = f"the encoding is false at the witness: {wrong[0]}"
+            return
+        attempt = ob.attempt(self.limits)
+        answer = self._confirm(attempt, result)
+        result.instances = attempt.instances
+        result.queries.append(attempt.query)
         if answer.result == "unsat":
             result.verdict = "proved"
             if self.second is not None:
-                confirmed = self.second(query, self.limits).result == "unsat"
+                confirmed = self.second(attempt.query, self.limits).result == "unsat"
                 result.second_opinion = "proved" if confirmed else "unknown"
             for name in ob.hypotheses:
                 result.hypotheses.append(self._without(theorem, parameters, ob, name, result))
@@ -225,7 +255,7 @@ class Prover:
     ) -> None:
         values = {p: max(least, 1) for p, least in parameters.items()}
         ob = Obligation(theorem, parameters, values)
-        answer = self._decide(ob.hypotheses_query(), result)
+        answer = self._confirm(ob.attempt_contradiction(self.limits), result)
         if answer.result == "unsat":
             result.verdict = "vacuous"
             result.reason = "its hypotheses exclude each other"
@@ -243,7 +273,7 @@ class Prover:
     ) -> HypothesisResult:
         found = points.counterexample(theorem, parameters, without=name)
         if found is None:
-            answer = self._decide(ob.query(without=name), result)
+            answer = self._confirm(ob.attempt(self.limits, without=name), result)
             if answer.result == "unsat":
                 return HypothesisResult(name, "redundant", None)
             found = _refute(theorem, parameters, ob, self.limits, without=name)
@@ -264,8 +294,4 @@ def shown(theorem: Theorem, limits: Limits = Limits()) -> bool:
     """Whether the solver proves a statement outright; hypotheses that contradict each other count as shown."""
     parameters = theorem.parameters()
     values = {p: max(least, 1) for p, least in parameters.items()}
-    for most_assumptions in MOST_ASSUMPTIONS:
-        query = Obligation(theorem, parameters, values, None, most_assumptions).query()
-        if decide(query, limits).result == "unsat":
-            return True
-    return False
+    return Obligation(theorem, parameters, values).attempt(limits).closed

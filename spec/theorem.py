@@ -83,7 +83,9 @@ class Theorem:
         """The statement for these values of its parameters: ints, arrays or terms."""
         lengths = {name: values[name] for name in self.lengths}
         fields = {k: v for k, v in values.items() if k in self.setting.fields}
-        return self.state(design or self.setting.right, self.setting.configuration(fields), **lengths)
+        return self.state(
+            design or self.setting.right, self.setting.configuration(fields), **lengths
+        )
 
 
 class Library:

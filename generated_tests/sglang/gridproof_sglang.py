@@ -47,7 +47,7 @@ class _StubModule(types.ModuleType):
     """A module that has every attribute and serves as a decorator that changes nothing."""
 
     __version__ = "0.0.0"
-    __path__: list[str] = []
+    __path__: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

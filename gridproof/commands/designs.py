@@ -17,9 +17,7 @@ def run(output: Output, form: str) -> int:
             {"name": name, "release": DESIGNS[name].release, "readers": readers}
             for name, readers in summaries.items()
         ]
-        output.raw(
-            text_of({"schema": SCHEMA, "designs": designs, "proposals": sorted(PROPOSALS)})
-        )
+        output.raw(text_of({"schema": SCHEMA, "designs": designs, "proposals": sorted(PROPOSALS)}))
         return 0
     from rich.table import Table
 
@@ -28,7 +26,9 @@ def run(output: Output, form: str) -> int:
     for name in summaries:
         table.add_column(name.removeprefix("sglang-"), overflow="fold")
     for reader in next(iter(summaries.values())):
-        table.add_row(reader, *(readers[reader].replace("_", " ") for readers in summaries.values()))
+        table.add_row(
+            reader, *(readers[reader].replace("_", " ") for readers in summaries.values())
+        )
     output.rich(table)
     output.line(f"proposals, on top of any of them: {', '.join('+' + p for p in PROPOSALS)}")
     return 0

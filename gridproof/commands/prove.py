@@ -26,9 +26,7 @@ def _selected(family: tuple[str, ...], names: tuple[str, ...]):
             hint = f"did you mean {near[0]!r}?" if near else "'gridproof prove' lists them"
             raise BadInput(f"--theorem: {name!r} is unknown; {hint}")
     chosen = [
-        t
-        for t in LIBRARY
-        if (not family or t.family in family) and (not names or t.id in names)
+        t for t in LIBRARY if (not family or t.family in family) and (not names or t.id in names)
     ]
     if not chosen:
         raise NothingToDo("no theorem is in both the families and the list of names given")
@@ -37,7 +35,8 @@ def _selected(family: tuple[str, ...], names: tuple[str, ...]):
 
 def _prover(solver: str, seeds: int, limit: int):
     from spec.prove import Prover
-    from spec.smt import cvc5_opinion, solver as z3_solver
+    from spec.smt import cvc5_opinion
+    from spec.smt import solver as z3_solver
     from spec.smt.solver import Limits
 
     limits = Limits(resources=limit)
@@ -110,9 +109,11 @@ def _print(output: Output, results, solver_name, second, start_up: float) -> Non
         + ")"
     )
     building = sum(r.building for r in results)
-    solving = sum(r.solving for r in results)
+    choosing = sum(r.choosing for r in results)
+    solving, asked = sum(r.solving for r in results), sum(r.asked for r in results)
     output.note(
-        f"start-up {start_up:.2f} s, building {building:.2f} s, in the solver {solving:.2f} s"
+        f"start-up {start_up:.2f} s, building {building:.2f} s, choosing instances {choosing:.2f} s, "
+        f"proving {solving:.3f} s in {asked} queries"
     )
 
 

@@ -74,9 +74,10 @@ def decode_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
 def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> Checkpoint:
     """The checkpoint of a verify that commits `accepted` tokens after depth `pre` (tokens)."""
     grid = design.grid("verify", c)
+    sees = c.speculative_algorithm not in design.blind_verifiers
     point = verify.tracking_point(grid, pre, accepted)
     return Checkpoint(
-        wanted=verify.crosses(grid, pre, accepted),
+        wanted=both(sees, verify.crosses(grid, pre, accepted)),
         passes=True,
         recorded=point,
         state=verify.state_depth(pre, verify.saved_step(grid, pre, accepted)),

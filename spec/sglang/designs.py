@@ -44,7 +44,10 @@ def current(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Design:
-    """Which rule each reader uses; the grid rules take a configuration and give tokens."""
+    """Which rule each reader uses; the grid rules take a configuration and give tokens.
+
+    `blind_verifiers`: speculative algorithms whose worker never sees a crossing, so that verify saves nothing.
+    """
 
     name: str
     release: str
@@ -60,6 +63,7 @@ class Design:
     boundary_lookahead: bool = True
     fallback_slot: bool = True
     tree_core: str = "rust"
+    blind_verifiers: frozenset[str] = frozenset()
     guards: tuple[Guard, ...] = GUARDS
 
     def grid(self, reader: str, c: Any) -> Any:
@@ -76,6 +80,7 @@ class Design:
             "extend_assertion": self.extend_assertion.__name__,
             "decode_grid": self.decode_grid.__name__,
             "verify_grid": self.verify_grid.__name__,
+            "verify_saves_nothing": ", ".join(sorted(self.blind_verifiers)) or "-",
             "flush_grid": self.flush_grid.__name__,
             "insert_guard": self.insert_guard.__name__,
             "boundary_lookahead": "yes" if self.boundary_lookahead else "no",
@@ -93,7 +98,8 @@ def _releases() -> dict[str, Design]:
     v22 = earlier("0.5.22", newest)
     v21 = earlier("0.5.21", v22, fallback_slot=False)
     v20 = earlier("0.5.20", v21, extend_rule_under_dcp=RELATIVE, tree_core="python")
-    v19 = earlier("0.5.19", v20)
+    # DFLASH compared a length with itself until PR 37818.
+    v19 = earlier("0.5.19", v20, blind_verifiers=frozenset({"DFLASH"}))
     v18 = earlier(
         "0.5.18",
         v19,
@@ -114,9 +120,7 @@ def _releases() -> dict[str, Design]:
 
 def with_insert_guard(design: Design) -> Design:
     """The insert-time guard as a proposal: a state whose recorded depth no node can name is dropped."""
-    return replace(
-        design, name=f"{design.name}+insert-guard", insert_guard=insert.depth_has_a_node
-    )
+    return replace(design, name=f"{design.name}+insert-guard", insert_guard=insert.depth_has_a_node)
 
 
 PROPOSALS: dict[str, Callable[[Design], Design]] = {"insert-guard": with_insert_guard}
@@ -128,9 +132,7 @@ def design_named(name: str) -> Design:
     """The design of a release (`sglang-0.5.18`), or of a release with proposals (`sglang-0.5.18+insert-guard`)."""
     base, *proposals = name.split("+")
     if base not in DESIGNS:
-        raise UnknownDesign(
-            f"unknown design {base!r}: the modelled ones are {', '.join(DESIGNS)}"
-        )
+        raise UnknownDesign(f"unknown design {base!r}: the modelled ones are {', '.join(DESIGNS)}")
     design = DESIGNS[base]
     for proposal in proposals:
         if proposal not in PROPOSALS:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import z3
 
-from spec.smt.lemmas import LEMMAS
-from spec.smt.polynomials import Polynomial
+from spec.smt.lemmas import LEMMAS, Comparisons
+from spec.smt.polynomials import Polynomial, comparison
 from spec.smt.terms import CommonDivisor, CommonMultiple, Division, Ledger, Term
 
 MOST_EDGES = 4_000
@@ -38,9 +39,22 @@ class Instance:
     def of(lemma: str, **values: Polynomial) -> Instance:
         return Instance(lemma, tuple(values.items()))
 
+    @cached_property
+    def comparisons(self) -> tuple[Comparisons, Comparisons]:
+        """Its hypotheses and its conclusions."""
+        return LEMMAS[self.lemma].comparisons_at(dict(self.values))
+
+    @property
+    def size(self) -> int:
+        """How many products it speaks of: simple instances are tried first."""
+        return sum(len(p.terms) for part in self.comparisons for _, p in part)
+
     def formula(self) -> z3.BoolRef:
         """The implication, over opaque products."""
-        return LEMMAS[self.lemma].linear_at(dict(self.values))
+        hypotheses, conclusions = (
+            [comparison(kind, difference) for kind, difference in part] for part in self.comparisons
+        )
+        return z3.Implies(z3.And(hypotheses), z3.And(conclusions))
 
 
 @dataclass(frozen=True)
@@ -156,7 +170,11 @@ class Graph:
             lambda: e.cofactor * f.cofactor,
             "transitive",
             lambda: dict(
-                a=e.divisor.polynomial, b=e.multiple.polynomial, c=f.multiple.polynomial, x=e.cofactor, y=f.cofactor
+                a=e.divisor.polynomial,
+                b=e.multiple.polynomial,
+                c=f.multiple.polynomial,
+                x=e.cofactor,
+                y=f.cofactor,
             ),
             e,
             f,
@@ -217,7 +235,11 @@ class Graph:
             lambda: left.cofactor * d.u.polynomial + right.cofactor * d.v.polynomial,
             "greatest divisor",
             lambda: dict(
-                **_bezout(d), g=d.divisor.polynomial, d=by.polynomial, q=left.cofactor, r=right.cofactor
+                **_bezout(d),
+                g=d.divisor.polynomial,
+                d=by.polynomial,
+                q=left.cofactor,
+                r=right.cofactor,
             ),
             left,
             right,
@@ -315,7 +337,8 @@ def _bezout(x: CommonMultiple | CommonDivisor) -> dict[str, Polynomial]:
 
 def _remainder(n: Division, quotient: Polynomial, rest: Polynomial) -> Instance:
     """If `rest` is small enough to be it, it is the remainder, and `quotient` the quotient."""
-    return Instance.of("remainder", 
+    return Instance.of(
+        "remainder",
         t=n.divisor.polynomial,
         n=n.number.polynomial,
         w=quotient,

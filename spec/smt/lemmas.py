@@ -11,8 +11,11 @@ from functools import cache, cached_property
 
 import z3
 
-from spec.smt.polynomials import Polynomial, comparison, difference, is_comparison, linearised
+from spec.smt.polynomials import Polynomial, difference, is_comparison, linearised
 from spec.smt.solver import Limits, Query, decide
+
+# What a comparison is, and the difference of its sides.
+Comparisons = list[tuple[int, Polynomial]]
 
 
 @dataclass(frozen=True)
@@ -33,19 +36,18 @@ class Lemma:
         return z3.substitute(self._statement, *((z3.Int(n), value) for n, value in values.items()))
 
     @cached_property
-    def _parts(self) -> tuple[list[tuple[int, Polynomial]], list[tuple[int, Polynomial]]]:
+    def _parts(self) -> tuple[Comparisons, Comparisons]:
         conclusions = [self.conclusion]
         if z3.is_and(self.conclusion):
             conclusions = self.conclusion.children()
         return _comparisons(self.hypotheses), _comparisons(conclusions)
 
-    def linear_at(self, values: Mapping[str, Polynomial]) -> z3.BoolRef:
-        """The instance with these values for the lemma's names, over opaque products."""
+    def comparisons_at(self, values: Mapping[str, Polynomial]) -> tuple[Comparisons, Comparisons]:
+        """Hypotheses and conclusions of the instance with these values for the lemma's names."""
         hypotheses, conclusions = (
-            [comparison(kind, template.substitute(values)) for kind, template in part]
-            for part in self._parts
+            [(kind, template.substitute(values)) for kind, template in part] for part in self._parts
         )
-        return z3.Implies(z3.And(hypotheses), z3.And(conclusions))
+        return hypotheses, conclusions
 
     def query(self) -> Query:
         """The formulas that must be unsatisfiable together; linear wherever earlier lemmas are used."""
@@ -55,7 +57,7 @@ class Lemma:
         return Query(self.name, tuple(linearised(f) for f in formulas))
 
 
-def _comparisons(formulas: Iterable[z3.BoolRef]) -> list[tuple[int, Polynomial]]:
+def _comparisons(formulas: Iterable[z3.BoolRef]) -> Comparisons:
     for formula in formulas:
         if not is_comparison(formula):
             raise ValueError(f"a lemma is made of comparisons, not of {formula}")

@@ -135,6 +135,21 @@ def comparison(kind: int, difference: Polynomial) -> z3.BoolRef:
     return _COMPARISONS[kind](left, right)
 
 
+_HOLDS: dict[int, Callable[[int], bool]] = {
+    z3.Z3_OP_EQ: lambda d: d == 0,
+    z3.Z3_OP_DISTINCT: lambda d: d != 0,
+    z3.Z3_OP_LE: lambda d: d <= 0,
+    z3.Z3_OP_LT: lambda d: d < 0,
+    z3.Z3_OP_GE: lambda d: d >= 0,
+    z3.Z3_OP_GT: lambda d: d > 0,
+}
+
+
+def holds(kind: int, difference: int) -> bool:
+    """Whether ``difference KIND 0`` for an integer."""
+    return _HOLDS[kind](difference)
+
+
 def is_comparison(formula: z3.BoolRef) -> bool:
     """Whether a formula compares two integers."""
     return formula.decl().kind() in _COMPARISONS and z3.is_int(formula.arg(0))

@@ -226,8 +226,9 @@ class Ledger:
         if (known := self.divisions.get((n.key, t.key))) is None:
             if t.value < 1:
                 raise ArithmeticError(f"a rule divides by {t.value}; divisors are at least 1")
-            q, r = self._fresh("quotient", n.value // t.value), self._fresh(
-                "remainder", n.value % t.value
+            q, r = (
+                self._fresh("quotient", n.value // t.value),
+                self._fresh("remainder", n.value % t.value),
             )
             self.definitions.append(
                 z3.Implies(

@@ -69,4 +69,3 @@ def the_row_read_is_the_row_of_the_recorded_depth(design, c, prefix, tokens):
         },
         checkpoint.state == checkpoint.recorded,
     )
-

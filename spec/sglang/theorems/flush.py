@@ -38,4 +38,3 @@ def only_equal_grids_make_every_flush_step_a_snapshot_step(design, c):
         },
         grids.track_grid(c) == c.mamba_track_interval,
     )
-

@@ -34,7 +34,9 @@ REALISTIC = (
 
 LIBRARY = Library(
     Setting(
-        fields={name: 0 if name == "speculative_num_draft_tokens" else 1 for name in NUMERIC_FIELDS},
+        fields={
+            name: 0 if name == "speculative_num_draft_tokens" else 1 for name in NUMERIC_FIELDS
+        },
         constants={k: v for k, v in asdict(Configuration()).items() if k not in NUMERIC_FIELDS},
         realistic=REALISTIC,
         design=design_named,
