@@ -60,7 +60,8 @@ def _colours(target: str, found: Emitted) -> list[tuple[str, str, str]]:
     """For each test: the subjects on which all its runs pass, and those on which some fail."""
     rows = []
     for group in found.groups:
-        green, red = [], []
+        green: list[str] = []
+        red: list[str] = []
         for design in DESIGNS.values():
             fails = any(_prediction(c, design)["outcome"] == "fails" for c in group.checks)
             (red if fails else green).append(_subject(target, design))

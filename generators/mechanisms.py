@@ -70,7 +70,7 @@ def _depths(case: Case) -> list[int]:
     c, wrong = _rules_configuration(case), case.depths["state"] or 0
     step = max(1, min(c.mamba_track_interval, MOST_STEPS // 5))
     last = max(wrong, 5 * step)
-    return [n for n in range(step, last + 1, step)][-12:]
+    return list(range(step, last + 1, step))[-12:]
 
 
 def _of(code: codes.Code, cases: Sequence[Case]) -> list[Case]:
@@ -78,31 +78,48 @@ def _of(code: codes.Code, cases: Sequence[Case]) -> list[Case]:
     return list({spelled(case): case for case in cases if case.code == code.id}.values())
 
 
+def _on(function: Callable[..., Any], *arguments: Any) -> Callable[[Design], Any]:
+    """A function of a design alone."""
+    return lambda design: function(design, *arguments)
+
+
+def _grid(design: Design, reader: str, c: Any) -> int:
+    return int(design.grid(reader, c))
+
+
+def _all_nameable(page: int) -> Callable[[Any], bool]:
+    return lambda snapshots: bool(snapshots) and all(n % page == 0 for n in snapshots)
+
+
+def _lands(follower: Any) -> bool:
+    return follower != "fault" and follower["node"] == (follower["state"] or 0)
+
+
 def _decode(cases: Sequence[Case]) -> Emitted | None:
     chosen = _of(codes.DECODE_GRID, cases)
     masks, followers = [], []
     for case in chosen:
-        c, page = _rules_configuration(case), expectations.tree_page(_rules_configuration(case))
-        depths = _depths(case)
+        c, depths = _rules_configuration(case), _depths(case)
+        grid = _on(_grid, "decode", c)
         masks.append(
             Check(
                 spelled(case),
                 {"configuration": shown_configuration(case), "stop": depths[-1]},
-                lambda d, c=c, stop=depths[-1]: expectations.decode_snapshots(d, c, 1, stop),
-                lambda seen, page=page: bool(seen) and all(n % page == 0 for n in seen),
-                lambda d, c=c: int(d.grid("decode", c)),
+                _on(expectations.decode_snapshots, c, 1, depths[-1]),
+                _all_nameable(expectations.tree_page(c)),
+                grid,
             )
         )
-        for stop in depths:
-            followers.append(
-                Check(
-                    f"{spelled(case)}-finish{stop}",
-                    {"configuration": shown_configuration(case), "stop": stop},
-                    lambda d, c=c, stop=stop: expectations.follower_after_decode(d, c, 1, stop),
-                    _lands,
-                    lambda d, c=c: int(d.grid("decode", c)),
-                )
+        followers += [
+            Check(
+                f"{spelled(case)}-finish{stop}",
+                {"configuration": shown_configuration(case), "stop": stop},
+                _on(expectations.follower_after_decode, c, 1, stop),
+                _lands,
+                grid,
             )
+            for stop in depths
+        ]
     return _emitted(
         "decode",
         chosen,
@@ -111,35 +128,38 @@ def _decode(cases: Sequence[Case]) -> Emitted | None:
     )
 
 
-def _lands(seen: dict[str, int | None]) -> bool:
-    return seen["node"] == (seen["state"] or 0)
+def _saves_what_it_should(page: int, pre: int, accepted: int) -> Callable[[Any], bool]:
+    passes_a_node = pre // page != (pre + accepted) // page
+
+    def passes(saved: int | None) -> bool:
+        return not passes_a_node if saved is None else saved % page == 0
+
+    return passes
 
 
 def _verify(cases: Sequence[Case]) -> Emitted | None:
     chosen = _of(codes.VERIFY_GRID, cases)
     checks = []
     for case in chosen:
-        c, page = _rules_configuration(case), expectations.tree_page(_rules_configuration(case))
-        tokens = c.speculative_num_draft_tokens
+        c = _rules_configuration(case)
+        page, tokens = expectations.tree_page(c), c.speculative_num_draft_tokens
         for accepted in sorted({1, (tokens + 1) // 2, tokens}):
             for depth in _depths(case):
                 pre = depth - (accepted + 1) // 2
+                arguments = {
+                    "configuration": shown_configuration(case),
+                    "pre": pre,
+                    "accepted": accepted,
+                    "draft_tokens": tokens,
+                    "algorithm": c.speculative_algorithm,
+                }
                 checks.append(
                     Check(
                         f"{spelled(case)}-from{pre}-accept{accepted}",
-                        {
-                            "configuration": shown_configuration(case),
-                            "pre": pre,
-                            "accepted": accepted,
-                            "draft_tokens": tokens,
-                            "algorithm": c.speculative_algorithm,
-                        },
-                        lambda d, c=c, p=pre, a=accepted: expectations.verify_snapshot(d, c, p, a),
-                        lambda seen, page=page, pre=pre, a=accepted: (
-                            (seen is None or seen % page == 0)
-                            and (seen is not None or pre // page == (pre + a) // page)
-                        ),
-                        lambda d, c=c: int(d.grid("verify", c)),
+                        arguments,
+                        _on(expectations.verify_snapshot, c, pre, accepted),
+                        _saves_what_it_should(page, pre, accepted),
+                        _on(_grid, "verify", c),
                     )
                 )
     return _emitted(
@@ -159,10 +179,18 @@ def _chunks(case: Case) -> tuple[int, int]:
     return end - extends[-1].tokens, end
 
 
-def _donations(design: Design, c: Any, prefix: int, end: int) -> list[tuple[Any, Any, bool]]:
+def _donations(design: Design, c: Any, prefix: int, end: int) -> list[tuple[Any, ...]]:
     """Recorded depth, state (tokens) and fault of each chunk of a prefill cut at `prefix`."""
     chunks = [(0, prefix), (prefix, end)] if prefix else [(0, end)]
     return [tuple(expectations.extend(design, c, *chunk).values()) for chunk in chunks]
+
+
+def _donates_nameable(page: int) -> Callable[[Any], bool]:
+    def passes(seen: dict[str, Any]) -> bool:
+        right_row = not seen["fault"] and seen["donated"] == seen["state"]
+        return right_row and (seen["donated"] or 0) % page == 0
+
+    return passes
 
 
 def _extend(cases: Sequence[Case]) -> Emitted | None:
@@ -174,28 +202,25 @@ def _extend(cases: Sequence[Case]) -> Emitted | None:
             tried.setdefault(f"{spelled(case)}-from{prefix}-to{end}", (case, prefix, end))
     donated, followers = [], []
     for name, (case, prefix, end) in tried.items():
-        c, page = _rules_configuration(case), expectations.tree_page(_rules_configuration(case))
+        c = _rules_configuration(case)
         arguments = {"configuration": shown_configuration(case), "prefix": prefix, "end": end}
+        facts = _on(_donations, c, prefix, end)
         donated.append(
             Check(
                 name,
                 arguments,
-                lambda d, c=c, p=prefix, e=end: expectations.extend(d, c, p, e),
-                lambda seen, page=page: (
-                    not seen["fault"]
-                    and seen["donated"] == seen["state"]
-                    and (seen["donated"] or 0) % page == 0
-                ),
-                lambda d, c=c, p=prefix, e=end: _donations(d, c, p, e),
+                _on(expectations.extend, c, prefix, end),
+                _donates_nameable(expectations.tree_page(c)),
+                facts,
             )
         )
         followers.append(
             Check(
                 name,
                 arguments,
-                lambda d, c=c, p=prefix, e=end: expectations.follower_after_extend(d, c, p, e),
-                lambda seen: seen != "fault" and _lands(seen),
-                lambda d, c=c, p=prefix, e=end: _donations(d, c, p, e),
+                _on(expectations.follower_after_extend, c, prefix, end),
+                _lands,
+                facts,
             )
         )
     return _emitted(

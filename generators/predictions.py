@@ -69,6 +69,7 @@ class Predictions:
         path, _, test = nodeid.partition("::")
         return f"{Path(path).name}::{test}"
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
             outcome = {"passed": "passes", "failed": "fails"}.get(report.outcome, report.outcome)

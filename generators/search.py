@@ -265,7 +265,8 @@ def search(
             f"the start-up guards of {design.name} exclude every configuration of the domain "
             f"({demands}); --no-guards lifts them"
         )
-    exact, complete, notes = set(survey.extends), True, ()
+    exact, complete = set(survey.extends), True
+    notes: tuple[str, ...] = ()
     if close:
         from generators.closing import close_extends
 

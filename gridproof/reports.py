@@ -98,7 +98,7 @@ def explanations(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def annotations(results: Sequence[Result]) -> list[str]:
+def github_lines(results: Sequence[Result]) -> list[str]:
     """GitHub workflow commands: the summary first, then one line a theorem that was not proved, ten at most."""
     counts = summary(results)
     total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)

@@ -41,7 +41,7 @@ def batches(theorem: Theorem, parameters: Mapping[str, int]) -> Iterator[dict[st
     fields = [p for p in parameters if p in theorem.setting.fields]
     lengths = [p for p in parameters if p in theorem.lengths]
     room = int(_MOST_POINTS ** (1 / max(1, len(lengths))))
-    axis = [v for v in _LENGTHS] if room >= len(_LENGTHS) else _thinned(_LENGTHS, room)
+    axis = list(_LENGTHS) if room >= len(_LENGTHS) else _thinned(_LENGTHS, room)
     seen = set()
     for configuration in theorem.setting.realistic:
         key = tuple(configuration[f] for f in fields)
@@ -57,7 +57,8 @@ def batches(theorem: Theorem, parameters: Mapping[str, int]) -> Iterator[dict[st
         longest = max(small, key=lambda p: len(small[p]))
         small[longest] = small[longest][:-1]
     points = _product(small)
-    order = numpy.lexsort(tuple(points.values()) + (sum(points.values()),))
+    total = numpy.sum(list(points.values()), axis=0)
+    order = numpy.lexsort((*points.values(), total))
     yield {name: column[order] for name, column in points.items()}
 
 

@@ -43,7 +43,8 @@ class _Recorder:
     """A configuration that notes which numeric fields a statement reads."""
 
     def __init__(self, setting: Setting):
-        self._setting, self.read = setting, []
+        self._setting = setting
+        self.read: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         setting = self.__dict__["_setting"]

@@ -81,7 +81,7 @@ def run(
     if form == "json":
         output.raw(text_of(reports.prove_document(results, solver_name, second)))
     elif form == "github":
-        for line in reports.annotations(results):
+        for line in reports.github_lines(results):
             output.raw(line + "\n")
     else:
         _print(output, results, solver_name, second, loaded - start)

@@ -28,7 +28,7 @@ def chosen_design(engine: str | None, design: str | None):
 def _domain(domain_file: Path | None, flags: dict[str, Any]) -> tuple[Domain, dict[str, Any]]:
     """The domain of a file and flags, a flag winning; and the file's engine or design."""
     given = read_toml(domain_file) if domain_file else {}
-    names = {key: given.pop(key) for key in ("engine", "design") if key in given}
+    names: dict[str, Any] = {k: given.pop(k) for k in ("engine", "design") if k in given}
     given |= {name: value for name, value in flags.items() if value is not None}
     return Domain({name: parse_axis(name, value) for name, value in given.items()}), names
 

@@ -1,0 +1,232 @@
+"""The prover's verdicts, each in both colours, and what makes a proof honest."""
+
+import pytest
+
+from spec import prove as prove_module
+from spec.numbers import divides, lcm
+from spec.prove import Obligation, Prover, shown
+from spec.sglang.rules import extend, flush, grids, insert, verify
+from spec.sglang.theorems import LIBRARY
+from spec.smt.solver import Limits
+from spec.theorem import Library, Statement
+
+ALL = [t.id for t in LIBRARY]
+REQUIRED = {
+    "every_track_depth_is_a_multiple_of_all_three_grids",
+    "decode_checkpoint_lands_on_a_node",
+    "every_snapshot_step_is_a_flush_step",
+    "equal_grids_make_every_flush_step_a_snapshot_step",
+    "only_equal_grids_make_every_flush_step_a_snapshot_step",
+    "no_common_multiple_is_missed",
+    "an_aligned_interval_is_left_unchanged",
+    "a_raw_interval_is_safe_if_the_tree_page_divides_it",
+    "a_raw_interval_is_safe_only_if_the_tree_page_divides_it",
+    "the_configured_page_guard_does_not_imply_a_safe_interval",
+    "an_absolute_extend_lands_on_a_node",
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {t.id: Prover().prove(t) for t in LIBRARY}
+
+
+def own_theorem(state, **options):
+    """A theorem outside the library, under SGLang's setting."""
+    return Library(LIBRARY.setting).theorem("own", **options)(state)
+
+
+def test_the_first_theorems_are_there():
+    assert set(ALL) >= REQUIRED
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_theorem_is_proved_with_unbounded_parameters(results, name):
+    result = results[name]
+    assert result.verdict == "proved", result.reason
+    assert result.symbolic and result.instances
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_printed_witness_satisfies_the_hypotheses(results, name):
+    result = results[name]
+    statement = result.theorem.at(result.witness)
+    assert statement.hypotheses and all(v is True for v in map(bool, statement.hypotheses.values()))
+    assert statement.conclusion
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_hypothesis_is_needed_and_its_counterexample_is_one(results, name):
+    theorem = results[name].theorem
+    for hypothesis in results[name].hypotheses:
+        assert hypothesis.status == "necessary"
+        statement = theorem.at(hypothesis.counterexample)
+        others = {k: v for k, v in statement.hypotheses.items() if k != hypothesis.name}
+        assert all(others.values()) and not statement.hypotheses[hypothesis.name]
+        assert not statement.conclusion
+
+
+@pytest.mark.parametrize("name", [t.id for t in LIBRARY if t.refuted_by])
+def test_wrong_designs_fail_on_the_integers_shown(results, name):
+    result = results[name]
+    assert [r.design for r in result.refutes] == list(result.theorem.refuted_by)
+    for refutation in result.refutes:
+        design = LIBRARY.setting.design(refutation.design)
+        statement = result.theorem.at(refutation.counterexample, design)
+        assert all(statement.hypotheses.values()) and not statement.conclusion
+
+
+def test_no_solver_seed_leaves_a_theorem_unknown():
+    assert {Prover(seeds=10).prove(t).verdict for t in LIBRARY} == {"proved"}
+
+
+def raw_interval(c):
+    return c.mamba_track_interval
+
+
+def product_grid(c):
+    return grids.cache_chunk_size(c) * grids.tree_page(c) * c.mamba_track_interval
+
+
+def forgets_dcp(c):
+    return lcm(lcm(grids.cache_chunk_size(c), c.page_size), c.mamba_track_interval)
+
+
+def forgets_the_chunk(c):
+    return lcm(grids.tree_page(c), c.mamba_track_interval)
+
+
+MUTANTS = [
+    (grids, "track_grid", raw_interval, "decode_checkpoint_lands_on_a_node"),
+    (grids, "track_grid", forgets_dcp, "decode_checkpoint_lands_on_a_node"),
+    (grids, "track_grid", product_grid, "no_common_multiple_is_missed"),
+    (grids, "track_grid", forgets_the_chunk, "every_track_depth_is_a_multiple_of_all_three_grids"),
+    (grids, "track_interval", product_grid, "every_snapshot_step_is_a_flush_step"),
+    (grids, "checkpoint_grid", grids.cache_chunk_size, "an_absolute_extend_lands_on_a_node"),
+    (grids, "tree_page", lambda c: c.page_size, "the_configured_page_guard_does_not_imply_a_safe_interval"),
+    (insert, "node_depth", lambda t, k, d: d // t * t + t, "decode_checkpoint_lands_on_a_node"),
+    (insert, "depth_has_a_node", lambda t, d: d >= t, "the_insert_guard_accepts_only_depths_with_a_node"),
+    (insert, "depth_has_a_node", lambda t, d: divides(2 * t, d), "the_insert_guard_refuses_no_depth_with_a_node"),
+    (flush, "flush_step", lambda i, n: divides(i + 1, n), "every_snapshot_step_is_a_flush_step"),
+    (extend, "absolute_depth", lambda g, p, e: e // g * g + 1, "an_absolute_extend_lands_on_a_node"),
+    (extend, "absolute_donates", lambda g, c, p, e: e >= g, "an_absolute_extend_lands_on_a_node"),
+    (extend, "relative_depth", lambda g, p, e: e, "a_relative_extend_lands_on_a_node_if_its_prefix_does"),
+    (extend, "offset_is_on_the_chunk", extend.depth_is_on_the_chunk, "the_extend_assertion_never_fires"),
+    (extend, "tracked_length", lambda s, p, e, d: e, "the_row_read_is_the_row_of_the_recorded_depth"),
+    (verify, "saved_step", lambda g, p, a: (p + a) // g * g - p, "the_saved_verify_step_has_consumed_exactly_the_recorded_depth"),
+    (verify, "tracking_point", lambda g, p, a: p + a, "verify_checkpoint_lands_on_a_node"),
+]
+
+
+@pytest.mark.parametrize(("module", "rule", "mutant", "theorem"), MUTANTS)
+def test_a_rule_changed_at_run_time_turns_its_theorem_red(
+    monkeypatch, results, module, rule, mutant, theorem
+):
+    assert results[theorem].verdict == "proved"
+    monkeypatch.setattr(module, rule, mutant)
+    result = Prover().prove(LIBRARY[theorem])
+    assert result.verdict == "refuted", (result.verdict, result.reason)
+    statement = LIBRARY[theorem].at(result.counterexample)
+    assert all(statement.hypotheses.values()) and not statement.conclusion
+
+
+def test_contradictory_hypotheses_are_vacuous_and_never_proved():
+    def nothing_is_below_itself(design, c):
+        """A claim about nothing."""
+        return Statement({"impossible": c.page_size < c.page_size}, c.page_size == 0)
+
+    result = Prover().prove(own_theorem(nothing_is_below_itself))
+    assert result.verdict == "vacuous" and result.witness is None
+
+
+def test_a_true_claim_without_a_proof_is_unknown():
+    def squares_are_never_two_more(design, c, n):
+        """No square is twice another: true, and beyond the lemmas."""
+        return Statement({"any": n >= 1}, c.page_size * c.page_size != 2 * (n * n))
+
+    result = Prover().prove(own_theorem(squares_are_never_two_more))
+    assert result.verdict == "unknown" and result.counterexample is None
+
+
+def test_a_resource_limit_ends_unknown_and_never_proved():
+    result = Prover(Limits(resources=1)).prove(LIBRARY["decode_checkpoint_lands_on_a_node"])
+    assert result.verdict == "unknown"
+
+
+def test_a_rule_that_branches_on_a_term_is_an_error_that_says_so():
+    def branches(design, c):
+        """A rule that Python decides."""
+        return Statement({"any": c.page_size >= 1}, c.page_size >= 1 if c.dcp_size > 1 else True)
+
+    result = Prover().prove(own_theorem(branches))
+    assert result.verdict == "error" and "choose" in result.reason
+
+
+def test_a_false_encoding_is_found_out_at_the_witness(monkeypatch):
+    original = prove_module.Ledger.division
+
+    def wrong(ledger, n, t):
+        known = original(ledger, n, t)
+        ledger.definitions.append(known.remainder.expr > t.expr)
+        return known
+
+    monkeypatch.setattr(prove_module.Ledger, "division", wrong)
+    result = Prover().prove(LIBRARY["decode_checkpoint_lands_on_a_node"])
+    assert result.verdict == "error" and "witness" in result.reason
+
+
+def test_a_design_that_was_to_be_caught_and_is_not_is_an_error():
+    def harmless(design, c):
+        """True of every design."""
+        return Statement({"any": c.page_size >= 1}, c.page_size >= 1)
+
+    theorem = own_theorem(harmless, refuted_by=("sglang-0.5.18",))
+    assert Prover().prove(theorem).verdict == "error"
+
+
+def test_a_hypothesis_that_is_not_needed_is_redundant():
+    def with_something_idle(design, c, depth):
+        """A multiple of the tree page is one, whatever the chunk."""
+        return Statement(
+            {
+                "on_the_page": divides(grids.tree_page(c), depth),
+                "idle": c.mamba_chunk_size >= 2,
+            },
+            divides(c.page_size, depth),
+        )
+
+    result = Prover().prove(own_theorem(with_something_idle))
+    statuses = {h.name: h.status for h in result.hypotheses}
+    assert statuses == {"on_the_page": "necessary", "idle": "redundant"}
+
+
+def test_definitions_say_nothing_where_a_divisor_is_not_positive():
+    """``n // t`` must not smuggle in ``t >= 1``: a claim that needs it has to fail without it."""
+
+    def divisors_are_positive(design, c, t):
+        """False: nothing makes the difference positive."""
+        difference = t - c.page_size
+        return Statement({"used": (t % 3 >= 0)}, difference >= 1)
+
+    result = Prover().prove(own_theorem(divisors_are_positive))
+    assert result.verdict == "refuted"
+
+
+def test_shown_is_strict():
+    def false_claim(design, c, n):
+        """False."""
+        return Statement({"any": n >= 1}, divides(grids.tree_page(c), n))
+
+    assert not shown(own_theorem(false_claim))
+    assert shown(LIBRARY["decode_checkpoint_lands_on_a_node"])
+
+
+def test_the_query_speaks_of_the_rules_that_were_called(monkeypatch):
+    theorem = LIBRARY["decode_checkpoint_lands_on_a_node"]
+    parameters = theorem.parameters()
+    values = {p: 8 for p in parameters}
+    calls = []
+    original = grids.track_grid
+    monkeypatch.setattr(grids, "track_grid", lambda c: calls.append(c) or original(c))
+    Obligation(theorem, parameters, values)
+    assert calls, "the proved formula has to come from calling the rule"
