@@ -140,15 +140,12 @@ def _case_finding(design: Design, c: Configuration, case: Case, source: str) -> 
     if case.outcome == "fault":
         what = f"after {end} tokens the request is stopped by an assertion of the engine"
     else:
+        replayed = depths["replayed"] or 0
+        count = "1 token is" if abs(replayed) == 1 else f"{abs(replayed)} tokens are"
         what = (
             f"after {end} tokens a state that has consumed {depths['state']} tokens hangs on the "
-            f"node of depth {depths['node']}: {depths['replayed']} tokens are consumed twice"
+            f"node of depth {depths['node']}: {count} {'consumed twice' if replayed > 0 else 'skipped'}"
         )
-        if (depths["replayed"] or 0) < 0:
-            what = what.replace(
-                f"{depths['replayed']} tokens are consumed twice",
-                f"{-(depths['replayed'] or 0)} tokens are skipped",
-            )
     return Finding(
         code,
         "error",

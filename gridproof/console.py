@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+# Columns of a table that goes to a file or another program, where nothing tells the width.
+PIPED_WIDTH = 200
 _COLOURS = {"auto": None, "always": True, "never": False}
 
 
@@ -22,6 +24,8 @@ class Output:
             options |= {"force_terminal": forced or None, "no_color": not forced}
         self.results = Console(**options)
         self.notes = Console(stderr=True, **options)
+        if not self.results.is_terminal:
+            self.results.width = PIPED_WIDTH
 
     def line(self, text: str = "") -> None:
         """One line of results."""

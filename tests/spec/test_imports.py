@@ -16,7 +16,12 @@ MAY_USE = {
     "gpu_checks": {"spec", "gpu_checks"},
     "gridproof": set(FLOORS),
 }
-ONLY_IN = {"z3": "spec/smt", "cvc5": "spec/smt/cvc5_opinion.py", "torch": "gpu_checks", "jinja2": "generators"}
+ONLY_IN = {
+    "z3": "spec/smt",
+    "cvc5": "spec/smt/cvc5_opinion.py",
+    "torch": "gpu_checks",
+    "jinja2": "generators",
+}
 ALLOWED_BESIDES = {"z3": {"spec/prove.py"}}
 
 

@@ -103,17 +103,57 @@ MUTANTS = [
     (grids, "track_grid", forgets_the_chunk, "every_track_depth_is_a_multiple_of_all_three_grids"),
     (grids, "track_interval", product_grid, "every_snapshot_step_is_a_flush_step"),
     (grids, "checkpoint_grid", grids.cache_chunk_size, "an_absolute_extend_lands_on_a_node"),
-    (grids, "tree_page", lambda c: c.page_size, "the_configured_page_guard_does_not_imply_a_safe_interval"),
+    (
+        grids,
+        "tree_page",
+        lambda c: c.page_size,
+        "the_configured_page_guard_does_not_imply_a_safe_interval",
+    ),
     (insert, "node_depth", lambda t, k, d: d // t * t + t, "decode_checkpoint_lands_on_a_node"),
-    (insert, "depth_has_a_node", lambda t, d: d >= t, "the_insert_guard_accepts_only_depths_with_a_node"),
-    (insert, "depth_has_a_node", lambda t, d: divides(2 * t, d), "the_insert_guard_refuses_no_depth_with_a_node"),
+    (
+        insert,
+        "depth_has_a_node",
+        lambda t, d: d >= t,
+        "the_insert_guard_accepts_only_depths_with_a_node",
+    ),
+    (
+        insert,
+        "depth_has_a_node",
+        lambda t, d: divides(2 * t, d),
+        "the_insert_guard_refuses_no_depth_with_a_node",
+    ),
     (flush, "flush_step", lambda i, n: divides(i + 1, n), "every_snapshot_step_is_a_flush_step"),
-    (extend, "absolute_depth", lambda g, p, e: e // g * g + 1, "an_absolute_extend_lands_on_a_node"),
+    (
+        extend,
+        "absolute_depth",
+        lambda g, p, e: e // g * g + 1,
+        "an_absolute_extend_lands_on_a_node",
+    ),
     (extend, "absolute_donates", lambda g, c, p, e: e >= g, "an_absolute_extend_lands_on_a_node"),
-    (extend, "relative_depth", lambda g, p, e: e, "a_relative_extend_lands_on_a_node_if_its_prefix_does"),
-    (extend, "offset_is_on_the_chunk", extend.depth_is_on_the_chunk, "the_extend_assertion_never_fires"),
-    (extend, "tracked_length", lambda s, p, e, d: e, "the_row_read_is_the_row_of_the_recorded_depth"),
-    (verify, "saved_step", lambda g, p, a: (p + a) // g * g - p, "the_saved_verify_step_has_consumed_exactly_the_recorded_depth"),
+    (
+        extend,
+        "relative_depth",
+        lambda g, p, e: e,
+        "a_relative_extend_lands_on_a_node_if_its_prefix_does",
+    ),
+    (
+        extend,
+        "offset_is_on_the_chunk",
+        extend.depth_is_on_the_chunk,
+        "the_extend_assertion_never_fires",
+    ),
+    (
+        extend,
+        "tracked_length",
+        lambda s, p, e, d: e,
+        "the_row_read_is_the_row_of_the_recorded_depth",
+    ),
+    (
+        verify,
+        "saved_step",
+        lambda g, p, a: (p + a) // g * g - p,
+        "the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
+    ),
     (verify, "tracking_point", lambda g, p, a: p + a, "verify_checkpoint_lands_on_a_node"),
 ]
 
@@ -224,7 +264,7 @@ def test_shown_is_strict():
 def test_the_query_speaks_of_the_rules_that_were_called(monkeypatch):
     theorem = LIBRARY["decode_checkpoint_lands_on_a_node"]
     parameters = theorem.parameters()
-    values = {p: 8 for p in parameters}
+    values = dict.fromkeys(parameters, 8)
     calls = []
     original = grids.track_grid
     monkeypatch.setattr(grids, "track_grid", lambda c: calls.append(c) or original(c))

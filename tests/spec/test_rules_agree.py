@@ -96,7 +96,9 @@ def test_the_arithmetic_itself_agrees(a, b):
 
 @pytest.mark.parametrize("name", DESIGNS)
 @given(
-    values=st.tuples(NUMBER, st.integers(1, 16), NUMBER, NUMBER), start=LENGTH, length=st.integers(1, 3000)
+    values=st.tuples(NUMBER, st.integers(1, 16), NUMBER, NUMBER),
+    start=LENGTH,
+    length=st.integers(1, 3000),
 )
 @settings(max_examples=30, deadline=None)
 def test_whole_checkpoints_agree(name, values, start, length):

@@ -1,0 +1,95 @@
+"""Writes the catalogues in docs/ from the library itself::
+
+python -m gridproof.catalogue docs
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+from generators.codes import CODES
+from gridproof import files
+from spec.sglang.designs import DESIGNS
+from spec.sglang.theorems import LIBRARY
+
+
+def theorems() -> str:
+    """The catalogue of theorems: claim, parameters, hypotheses, file, the releases each one catches."""
+    lines = [
+        "# Theorems",
+        "",
+        "Every theorem holds for all values of its parameters, each of which is a whole number of at "
+        "least 1 (a prefix or a length before a verify: at least 0). None is bounded above.",
+        "Lengths and depths are tokens, `dcp_size` is ranks. The proved formula comes from calling the "
+        "rules in `spec/sglang/rules`.",
+        "This page is written by `tox -e docs`; a test holds it and the library together.",
+    ]
+    for family in LIBRARY.families:
+        lines += ["", f"## {family}"]
+        for theorem in LIBRARY:
+            if theorem.family == family:
+                parameters = theorem.parameters()
+                statement = theorem.at({p: max(least, 1) for p, least in parameters.items()})
+                caught = ", ".join(n.removeprefix("sglang-") for n in theorem.refuted_by)
+                file = inspect.getmodule(theorem.state).__name__.replace(".", "/") + ".py"
+                lines += [
+                    "",
+                    f"### `{theorem.id}`",
+                    "",
+                    theorem.claim,
+                    "",
+                    f"- parameters: {', '.join(f'`{p}`' for p in parameters)}",
+                    f"- hypotheses, each needed: {', '.join(f'`{h}`' for h in statement.hypotheses)}",
+                    f"- fails on: {caught or 'no modelled release'}",
+                    f"- stated in: `{file}`",
+                ]
+    return "\n".join(lines) + "\n"
+
+
+def findings() -> str:
+    """The catalogue of finding codes."""
+    lines = [
+        "# Finding codes",
+        "",
+        "`gridproof explain CODE` prints these. This page is written by `tox -e docs`.",
+        "",
+        "| code | name | meaning | excluded by the theorem |",
+        "| --- | --- | --- | --- |",
+    ]
+    for code in CODES.values():
+        theorem = f"`{code.theorem}`" if code.theorem else "-"
+        lines.append(f"| {code.id} | {code.name} | {code.means} | {theorem} |")
+    return "\n".join(lines) + "\n"
+
+
+def designs() -> str:
+    """The table of modelled releases: which rule each reader uses."""
+    summaries = {d.release: d.summary() for d in DESIGNS.values()}
+    lines = [
+        "# Modelled releases of SGLang",
+        "",
+        "Which rule each reader uses, by the name of its function in `spec/sglang/rules`. "
+        "`gridproof designs` prints the same. This page is written by `tox -e docs`.",
+        "",
+        "| reader | " + " | ".join(summaries) + " |",
+        "| --- |" + " --- |" * len(summaries),
+    ]
+    for reader in next(iter(summaries.values())):
+        cells = " | ".join(summary[reader] for summary in summaries.values())
+        lines.append(f"| {reader} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"theorems.md": theorems, "findings.md": findings, "designs.md": designs}
+
+
+def main(folder: Path) -> None:
+    """Write every page."""
+    for name, page in PAGES.items():
+        files.write(folder / name, page())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

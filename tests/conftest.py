@@ -1,0 +1,43 @@
+"""Shared by all tests: the folders, and the command line run in-process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of the command line gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gridproof(capsys, monkeypatch):
+    """Run ``gridproof ARGUMENTS...`` in this process."""
+    from gridproof import cli
+
+    def run(*arguments: str) -> Run:
+        monkeypatch.setattr("sys.argv", ["gridproof", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            cli.run()
+        except SystemExit as end:
+            code = end.code or 0
+        captured = capsys.readouterr()
+        return Run(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def root() -> Path:
+    return ROOT

@@ -1,0 +1,140 @@
+"""Verdicts on launch commands."""
+
+import shlex
+
+import pytest
+
+from generators.check import judge
+from generators.errors import BadInput
+from generators.launch import read_launch
+from spec.sglang.configuration import Configuration
+from spec.sglang.designs import RELEASES, design_named
+
+BALANCED = (
+    "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --trust-remote-code --tp-size 8 "
+    "--dcp-size 8 --mem-fraction-static 0.85 --mamba-full-memory-ratio 7.21 --enable-hierarchical-cache"
+)
+MEGAMOE = (
+    "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --trust-remote-code --tp-size 8 "
+    "--moe-a2a-backend megamoe --ep 8 --dcp-size 8 --mem-fraction-static 0.85 "
+    "--speculative-algorithm DSPARK --speculative-draft-model-path RadixArk/Kimi-K3-DSpark "
+    "--speculative-dspark-block-size 7 --enable-linear-replayssm-spec"
+)
+
+
+def judged(command, release="0.5.23", **options):
+    return judge(
+        design_named(f"sglang-{release}"), read_launch(shlex.split(command)), "command", **options
+    )
+
+
+@pytest.mark.parametrize("command", [BALANCED, MEGAMOE])
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_two_kimi_k3_launches(command, release):
+    judgement = judged(command, release)
+    old = release in ("0.5.17", "0.5.18")
+    relative = old or release in ("0.5.19", "0.5.20")
+    assert judgement.readers["decode"] == ("unsafe" if old else "safe")
+    assert judgement.readers["extend"] == ("unsafe" if relative else "safe")
+    assert judgement.readers["slots"] == "not_modelled"
+    assert judgement.verdict == ("unsafe" if relative else "safe")
+    assert judgement.geometry["tree_page"] == 512
+    assert judgement.geometry["track_grid"] == 512
+    assert judgement.geometry["decode_grid"] == (256 if old else 512)
+    assert judgement.first_lost_depth == (256 if old else None)
+    if old:
+        assert judgement.first_wrong_depth == 768
+    if command == MEGAMOE:
+        assert judgement.readers["verify"] == ("unsafe" if old else "safe")
+        assert judgement.configuration.speculative_num_draft_tokens == 8
+
+
+def test_where_each_value_comes_from():
+    launch = read_launch(shlex.split(MEGAMOE))
+    assert launch.configuration == Configuration(
+        page_size=64,
+        dcp_size=8,
+        speculative_num_draft_tokens=8,
+        speculative_algorithm="DSPARK",
+        page_size_given=False,
+        tp_size=8,
+    )
+    assert launch.sources["page_size"] == launch.sources["mamba_chunk_size"] == "model table"
+    assert launch.sources["dcp_size"] == "flag"
+    assert launch.sources["mamba_track_interval"] == "default"
+    unknown = read_launch(["sglang", "serve", "--model-path", "some/model"])
+    assert unknown.sources["mamba_chunk_size"] == "assumed"
+
+
+@pytest.mark.parametrize(
+    ("flags", "verdict", "said"),
+    [
+        (
+            "--page-size 64 --mamba-track-interval 100",
+            "rejected",
+            "multiple of the given --page-size",
+        ),
+        ("--page-size 96", "rejected", "must divide the other"),
+        ("--tp-size 8 --dcp-size 3", "rejected", "multiple of --dcp-size"),
+        (
+            "--mamba-track-interval 4 --speculative-algorithm EAGLE --speculative-num-steps 7",
+            "rejected",
+            "draft tokens",
+        ),
+        ("--mamba-radix-cache-strategy no_buffer", "not_modelled", "no_buffer"),
+        (
+            "--mamba-radix-cache-strategy no_buffer --dcp-size 8 --tp-size 8",
+            "rejected",
+            "--dcp-size 1",
+        ),
+        ("--disable-radix-cache", "not_modelled", "radix cache is off"),
+        ("--page-size 64 --chunked-prefill-size -1", "safe", ""),
+        ("--page-size 64", "unsafe", "prefix"),
+        ("", "safe", ""),
+        (
+            "--dcp-size=8 --tp-size=8 --page-size=8192 --mamba-track-interval 8192 --chunked-prefill-size -1",
+            "inert",
+            "can ever be reused",
+        ),
+    ],
+)
+def test_verdicts(flags, verdict, said):
+    judgement = judged(f"python -m sglang.launch_server --model-path some/model {flags}")
+    assert judgement.verdict == verdict
+    assert any(said in f.message for f in judgement.findings) or not said
+
+
+def test_unsafe_wins_over_inert_and_the_context_can_be_given():
+    flags = "--dcp-size 8 --tp-size 8 --page-size 64 --mamba-track-interval 64"
+    command = f"python -m sglang.launch_server --model-path m {flags}"
+    assert judged(command, "0.5.18", context_length=256).verdict == "unsafe"
+    assert judged(command, "0.5.23", context_length=256).verdict == "inert"
+    assert judged(command, "0.5.23", context_length=512).verdict == "safe"
+
+
+def test_another_engine_is_not_modelled():
+    assert judged("vllm serve some/model").verdict == "not_modelled"
+
+
+def test_a_safe_verdict_names_the_theorems_it_rests_on():
+    from spec.sglang.theorems import LIBRARY
+
+    judgement = judged(BALANCED, "0.5.23")
+    assert judgement.theorems and all(name in LIBRARY for name in judgement.theorems)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["x", "--page-size", "sixty"], "not a whole number"),
+        (["x", "--page-size", "0"], "at least 1"),
+        (["x", "--page-size"], "value is missing"),
+        (["x", "--dcp-size", "--tp-size", "8"], "value is missing"),
+        (["x", "--page-size", "9" * 30], "not accepted"),
+        (["x", "--mamba-radix-cache-strategy", "lazy"], "accepted are auto"),
+        ([], "no command"),
+    ],
+)
+def test_bad_launch_values_are_refused_in_one_sentence(command, said):
+    with pytest.raises(BadInput, match=said):
+        read_launch(command)

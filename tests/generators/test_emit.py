@@ -1,0 +1,174 @@
+"""Emitted tests: reproducible, readable alone, predicted for every release, red and green where they should be."""
+
+import ast
+import json
+import subprocess
+import sys
+
+import pytest
+
+from generators import colours, emit
+from generators.cases import read_cases
+from generators.domain import Domain
+from generators.search import search
+from spec.sglang.designs import DESIGNS, RELEASES, design_named
+
+ROW = Domain({"page_size": (128,), "mamba_track_interval": (128,)})
+OLD = Domain({"page_size": (16,), "dcp_size": (6,), "mamba_track_interval": (256,)})
+
+
+@pytest.fixture(scope="module")
+def committed(request):
+    return request.config.rootpath / "generated_tests"
+
+
+def case_files(folder):
+    return {path.name: read_cases(path) for path in sorted((folder / "cases").glob("*.json"))}
+
+
+def test_what_is_committed_is_what_is_emitted(committed):
+    for path, text in emit.folder(case_files(committed), emit.TARGETS).items():
+        assert (committed / path).read_text(encoding="utf-8") == text, path
+
+
+def test_two_runs_give_the_same_bytes(committed):
+    files = case_files(committed)
+    assert emit.folder(files, emit.TARGETS) == emit.folder(files, emit.TARGETS)
+
+
+def test_the_committed_cases_are_found_again(committed):
+    found = search(
+        design_named("sglang-0.5.18"),
+        Domain({"page_size": (64,), "dcp_size": (8,), "page_size_given": (False,)}),
+    )
+    kept = read_cases(committed / "cases" / "kimi-k3-b300-balanced.json")
+    assert kept.cases == found.cases
+
+
+@pytest.mark.parametrize("target", emit.TARGETS)
+def test_emitted_files_stand_alone(committed, target):
+    for path in (committed / target).glob("test_*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        assert modules <= {"pytest", f"gridproof_{target}"}
+        assert "gridproof emit" in ast.get_docstring(tree)
+
+
+def test_the_predictions_of_the_kimi_k3_launch(committed):
+    manifest = json.loads((committed / "sglang" / "manifest.json").read_text())
+    name = "test_decode.py::test_decode_snapshots_are_depths_the_tree_can_name"
+    masks = manifest["tests"][f"{name}[page64-dcp8-interval256-chunk64]"]
+    assert masks["0.5.18"] == {"outcome": "fails", "observed": [256, 512, 768, 1024, 1280]}
+    assert masks["0.5.19"] == {"outcome": "passes", "observed": [512, 1024]}
+    name = "test_decode.py::test_a_follower_resumes_where_its_state_stopped"
+    for stop, expected in {
+        256: {"outcome": "passes", "observed": {"node": 0, "state": None}},
+        768: {"outcome": "fails", "observed": {"node": 512, "state": 768}},
+        1280: {"outcome": "fails", "observed": {"node": 1024, "state": 1280}},
+    }.items():
+        test = manifest["tests"][f"{name}[page64-dcp8-interval256-chunk64-finish{stop}]"]
+        assert test["0.5.18"] == expected
+        assert test["0.5.19"]["outcome"] == "passes"
+
+
+def test_every_test_has_a_prediction_for_every_release_and_both_colours_occur(committed):
+    manifest = json.loads((committed / "sglang" / "manifest.json").read_text())
+    for name, by_release in manifest["tests"].items():
+        assert set(by_release) == set(RELEASES), name
+    per_release = {
+        r: {t[r]["outcome"] for t in manifest["tests"].values()} for r in ("0.5.18", "0.5.19")
+    }
+    assert per_release == {"0.5.18": {"passes", "fails"}, "0.5.19": {"passes", "fails"}}
+
+
+def run_model(folder, subject, *options):
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *options,
+        str(folder),
+    ]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment(subject), cwd=folder
+    )
+
+
+def environment(subject):
+    import os
+    from pathlib import Path
+
+    root = str(Path(__file__).parents[2])
+    return {**os.environ, "GRIDPROOF_DESIGN": subject, "PYTHONPATH": root}
+
+
+@pytest.mark.parametrize("subject", ["sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.23"])
+def test_model_tests_have_their_predicted_colours(committed, subject):
+    assert colours.run(committed / "model", subject) == 0
+
+
+def test_model_tests_of_other_faults_have_their_predicted_colours(tmp_path):
+    files = {
+        "row.json": search(design_named("sglang-0.5.18"), ROW, close=False),
+        "grid.json": search(design_named("sglang-0.5.17"), OLD, close=False),
+    }
+    for path, text in emit.folder(files, ["model"]).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    outcomes = json.loads((tmp_path / "model" / "manifest.json").read_text())["tests"].values()
+    assert {o["sglang-0.5.18"]["outcome"] for o in outcomes} == {"passes", "fails"}
+    for subject in DESIGNS:
+        done = run_model(
+            tmp_path / "model",
+            subject,
+            *("-p", "generators.predictions", "--subject", subject),
+            *("--predictions", str(tmp_path / "model" / "manifest.json")),
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_without_predictions_a_red_test_is_red(committed):
+    assert run_model(committed / "model", "sglang-0.5.18").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"outcome": "passes"}, "predicted passes"),
+        ({"observed": [1]}, "with [1]"),
+    ],
+)
+def test_a_wrong_prediction_fails_the_run(committed, tmp_path, change, said):
+    manifest = json.loads((committed / "model" / "manifest.json").read_text())
+    name = next(n for n, t in manifest["tests"].items() if t["sglang-0.5.18"]["outcome"] == "fails")
+    manifest["tests"][name]["sglang-0.5.18"] |= change
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(manifest))
+    options = (
+        "-p",
+        "generators.predictions",
+        "--subject",
+        "sglang-0.5.18",
+        "--predictions",
+        str(path),
+    )
+    done = run_model(committed / "model", "sglang-0.5.18", *options)
+    assert done.returncode == 1 and "SURPRISE" in done.stdout and said in done.stdout
+
+
+def test_a_test_that_was_not_run_fails_the_run(committed):
+    manifest = str(committed / "model" / "manifest.json")
+    options = ("-p", "generators.predictions", "--predictions", manifest, "-k", "verify")
+    done = run_model(committed / "model", "sglang-0.5.23", *options, "--subject", "sglang-0.5.23")
+    assert done.returncode == 1 and "not run" in done.stdout
+
+
+def test_an_unknown_subject_is_refused(committed):
+    manifest = str(committed / "model" / "manifest.json")
+    options = ("-p", "generators.predictions", "--predictions", manifest, "--subject", "sglang-9")
+    done = run_model(committed / "model", "sglang-0.5.23", *options)
+    assert done.returncode == 4 and "no prediction for sglang-9" in done.stderr

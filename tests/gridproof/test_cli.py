@@ -1,0 +1,344 @@
+"""The command line: documents against their schemas, exit codes, bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib import resources
+
+import jsonschema
+import pytest
+
+KIMI = ("--page-size", "64", "--dcp-size", "8")
+LAUNCH = (
+    "python",
+    "-m",
+    "sglang.launch_server",
+    "--model-path",
+    "moonshotai/Kimi-K3",
+    "--tp-size",
+    "8",
+    "--dcp-size",
+    "8",
+)
+
+
+def valid(text):
+    """The document, valid against the schema that it names."""
+    document = json.loads(text)
+    kind, major = document["schema"].split("/")[1:]
+    schema = resources.files("gridproof.schemas").joinpath(f"{kind}-{major}.json")
+    jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(document)
+    return document
+
+
+def test_prove_document(gridproof):
+    run = gridproof("prove", "--format", "json", "--family", "decode")
+    document = valid(run.out)
+    assert run.code == 0
+    assert document["summary"] == {
+        "proved": 3,
+        "refuted": 0,
+        "unknown": 0,
+        "vacuous": 0,
+        "error": 0,
+    }
+    assert all(t["bounds"] == {} and t["witness"] for t in document["theorems"])
+
+
+def test_prove_with_a_second_solver_and_export(gridproof, tmp_path):
+    run = gridproof(
+        "prove", "--format", "json", "--solver", "both", "--export", str(tmp_path / "smt")
+    )
+    document = valid(run.out)
+    assert run.code == 0
+    assert {t["second_opinion"]["verdict"] for t in document["theorems"]} == {"proved"}
+    exported = list((tmp_path / "smt").glob("*.smt2"))
+    assert len(exported) == len(document["theorems"])
+    assert all("(check-sat)" in p.read_text() and "QF_LIA" in p.read_text() for p in exported)
+
+
+def test_prove_by_cvc5_alone(gridproof):
+    run = gridproof("prove", "--solver", "cvc5", "--family", "grids", "--format", "json")
+    document = valid(run.out)
+    assert run.code == 0 and document["solver"]["name"] == "cvc5"
+
+
+def test_prove_annotations(gridproof):
+    run = gridproof("prove", "--format", "github", "--family", "flush")
+    assert run.code == 0 and run.out == "::notice title=gridproof prove::3 proved\n"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        (["proved"], 0),
+        (["proved", "refuted"], 1),
+        (["refuted", "unknown"], 4),
+        (["unknown", "vacuous"], 5),
+        (["vacuous", "error", "refuted"], 70),
+    ],
+)
+def test_verdicts_are_never_folded_into_success(gridproof, monkeypatch, verdicts, code):
+    from spec.prove import Prover, Result
+
+    waiting = iter(verdicts)
+    monkeypatch.setattr(Prover, "prove", lambda self, t: Result(t, next(waiting), ("n",)))
+    names = [
+        "decode_checkpoint_lands_on_a_node",
+        "no_common_multiple_is_missed",
+        "an_absolute_extend_lands_on_a_node",
+    ]
+    chosen = [x for n in names[: len(verdicts)] for x in ("--theorem", n)]
+    assert gridproof("prove", *chosen).code == code
+    waiting = iter(verdicts)
+    assert gridproof("prove", "--theorem", names[0], *chosen, "--format", "json").code == code
+
+
+def test_a_limit_that_is_met_exits_4(gridproof):
+    run = gridproof("prove", "--limit", "1", "--theorem", "decode_checkpoint_lands_on_a_node")
+    assert run.code == 4 and "unknown" in run.out
+
+
+def test_search_document_and_out_file(gridproof, tmp_path):
+    out = tmp_path / "new" / "cases.json"
+    run = gridproof(
+        "search", "--engine", "sglang==0.5.18", *KIMI, "--format", "json", "--out", str(out)
+    )
+    document = valid(run.out)
+    assert run.code == 1 and out.read_text() == run.out
+    assert document["complete"] is True and document["domain"]["configurations"] == 1
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_search_finds_nothing_and_says_that_it_is_shown(gridproof):
+    run = gridproof("search", "--engine", "sglang", *KIMI)
+    assert run.code == 0 and "shown for all lengths" in run.out
+
+
+def test_search_of_a_design_and_exit_zero(gridproof):
+    run = gridproof("search", "--design", "sglang-0.5.18+insert-guard", *KIMI, "--exit-zero")
+    assert run.code == 0 and "GP204" in run.out and "GP101" not in run.out
+
+
+def test_a_domain_file_a_flag_wins(gridproof, tmp_path):
+    file = tmp_path / "domain.toml"
+    file.write_text('engine = "sglang==0.5.18"\npage_size = 64\ndcp_size = [1, "2..3", 8]\n')
+    run = gridproof("search", "--domain", str(file), "--dcp-size", "8", "--format", "json")
+    document = valid(run.out)
+    assert document["design"] == "sglang-0.5.18" and document["domain"]["dcp_size"] == [8]
+
+
+def test_settings_of_pyproject(gridproof, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.gridproof]\nengine = "sglang==0.5.18"\ndcp-size = "8"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    document = valid(gridproof("search", "--page-size", "64", "--format", "json").out)
+    assert document["design"] == "sglang-0.5.18" and document["domain"]["dcp_size"] == [8]
+    document = valid(gridproof("search", "--engine", "sglang", "--format", "json").out)
+    assert document["design"] == "sglang-0.5.23"
+
+
+def test_check_documents(gridproof):
+    run = gridproof("check", "--all-releases", "--format", "json", "--", *LAUNCH)
+    document = valid(run.out)
+    assert run.code == 1
+    verdicts = {c["engine"]: c["verdict"] for c in document["configurations"]}
+    assert verdicts["sglang==0.5.18"] == "unsafe" and verdicts["sglang==0.5.23"] == "safe"
+
+
+def test_check_exit_codes(gridproof):
+    assert gridproof("check", "--engine", "sglang==0.5.19", "--", *LAUNCH).code == 1
+    assert gridproof("check", "--engine", "sglang==0.5.19", "--exit-zero", "--", *LAUNCH).code == 0
+    assert gridproof("check", "--engine", "sglang==0.5.23", "--", *LAUNCH).code == 0
+    assert gridproof("check", "--", "vllm", "serve", "m").code == 0
+
+
+def test_designs(gridproof):
+    document = valid(gridproof("designs", "--format", "json").out)
+    assert document["designs"][0]["release"] == "0.5.17"
+    assert gridproof("designs").code == 0
+
+
+def test_explain(gridproof):
+    run = gridproof("explain", "GP101")
+    assert run.code == 0 and "decode_checkpoint_lands_on_a_node" in run.out
+
+
+def test_the_committed_manifests_are_valid(root):
+    for path in (root / "generated_tests").glob("*/manifest.json"):
+        valid(path.read_text())
+    for path in (root / "generated_tests" / "cases").glob("*.json"):
+        valid(path.read_text())
+
+
+BAD = [
+    (("search", "--page-size", "sixty"), 2, "not a whole number"),
+    (("search", "--page-size", "0"), 2, "at least 1"),
+    (("search", "--dcp-size", "-1"), 2, "at least 1"),
+    (("search", "--chunked-prefill-size", "0"), 2, "-1 (off)"),
+    (("search", "--page-size", "1,,2"), 2, "empty item"),
+    (("search", "--page-size", "1..8:0"), 2, "step"),
+    (("search", "--overlap", "maybe"), 2, "neither 'on' nor 'off'"),
+    (("search", "--strategy", "lazy"), 2, "accepted are extra_buffer"),
+    (("search", "--page-size", "96", "--mamba-chunk-size", "64"), 5, "must divide the other"),
+    (
+        ("search", "--page-size", "64", "--mamba-track-interval", "100"),
+        5,
+        "exclude every configuration",
+    ),
+    (("search", "--strategy", "no_buffer", "--page-size", "64"), 5, "no_buffer needs"),
+    (("search", "--engine", "sglang==0.4.0"), 2, "modelled ones are 0.5.17"),
+    (("search", "--engine", "vllm"), 2, "accepted are 'sglang'"),
+    (("search", "--design", "sglang-0.5.18+magic"), 2, "known are insert-guard"),
+    (("search", "--engine", "sglang", "--design", "sglang-0.5.18"), 2, "give one of them"),
+    (("search", "--page-size", ""), 3, "empty set"),
+    (("search", "--dcp-size", "8..1"), 3, "empty set"),
+    (("search", "--kind", "traces"), 3, "not searched by this version"),
+    (("search", "--mamba-track-interval", "1..10000000000"), 2, "combinations"),
+    (("search", "--domain", "no-such-file.toml"), 2, "cannot be read"),
+    (("search", "--out", "/proc/no/cases.json"), 2, "cannot be written"),
+    (
+        ("prove", "--theorem", "decode_checkpoint_lands_on_the_moon"),
+        2,
+        "did you mean 'decode_checkpoint_lands_on_a_node'",
+    ),
+    (("prove", "--family", "moons"), 2, "the families are"),
+    (
+        ("prove", "--family", "grids", "--theorem", "decode_checkpoint_lands_on_a_node"),
+        3,
+        "no theorem",
+    ),
+    (("emit", "no-such-file.json"), 2, "cannot be read"),
+    (("emit", "--target", "replay"), 3, "not part of this version"),
+    (("emit", "--out", "no-such-folder"), 3, "no CASES"),
+    (("replay",), 3, "not part of this version"),
+    (("explain", "GP999"), 2, "the codes are"),
+    (("explain", "cases.json"), 3, "later version"),
+    (("check",), 3, "no launch command"),
+    (("check", "--", "x", "--page-size", "sixty"), 2, "not a whole number"),
+    (("check", "--engine", "sglang==1", "--", "x"), 2, "modelled ones are"),
+    (("prov",), 2, "Did you mean 'prove'"),
+    (("search", "--pagesize", "1"), 2, "No such option"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"), BAD, ids=lambda v: " ".join(v) if isinstance(v, tuple) else None
+)
+def test_bad_input_is_one_sentence_and_the_right_exit_code(gridproof, arguments, code, said):
+    run = gridproof(*arguments)
+    assert run.code == code
+    assert said in run.err and "Traceback" not in run.err
+    assert run.out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("page_sise = 64\n", "did you mean 'page_size'"),
+        ("page_size = 6.5\n", "neither a whole number nor a text"),
+        ("page_size = true\n", "neither a whole number nor a text"),
+        ("page_size = \n", "not valid TOML"),
+        ("\x00", "not valid TOML"),
+    ],
+)
+def test_bad_domain_files(gridproof, tmp_path, text, said):
+    file = tmp_path / "domain.toml"
+    file.write_text(text)
+    run = gridproof("search", "--domain", str(file))
+    assert run.code == 2 and said in run.err and run.out == ""
+
+
+@pytest.fixture
+def case_text(root):
+    return (root / "generated_tests" / "cases" / "kimi-k3-b300-balanced.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda t: t[: len(t) // 2], "cut short"),
+        (lambda t: "[]", "schema"),
+        (lambda t: t.replace("cases/1", "cases/9"), "accepted is 'gridproof/cases/1'"),
+        (lambda t: t.replace('"trace"', '"trail"'), "not a case"),
+        (lambda t: t.replace('"misplaced"', '"eaten"'), "unknown to"),
+        (lambda t: t.replace('"complete"', '"compleat"'), "is missing"),
+    ],
+)
+def test_bad_case_files_write_nothing(gridproof, tmp_path, case_text, damage, said):
+    file = tmp_path / "cases.json"
+    file.write_text(damage(case_text))
+    run = gridproof("emit", str(file), "--out", str(tmp_path / "out"))
+    assert run.code == 2 and said in run.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_without_cases_is_nothing_to_do(gridproof, tmp_path):
+    out = tmp_path / "cases.json"
+    assert gridproof("search", *KIMI, "--out", str(out)).code == 0
+    assert gridproof("emit", str(out), "--out", str(tmp_path / "out")).code == 3
+
+
+def test_emit_writes_compares_and_tidies(gridproof, tmp_path, case_text):
+    file, out = tmp_path / "cases.json", tmp_path / "out"
+    file.write_text(case_text)
+    assert gridproof("emit", str(file), "--out", str(out)).code == 0
+    assert gridproof("emit", "--check", "--out", str(out)).code == 0
+    changed = out / "sglang" / "test_decode.py"
+    changed.write_text(changed.read_text() + "# edited\n")
+    run = gridproof("emit", "--check", "--out", str(out))
+    assert run.code == 5 and str(changed) in run.out
+    document = json.loads(case_text)
+    document["cases"] = [c for c in document["cases"] if c["code"] != "GP101"]
+    file.write_text(json.dumps(document))
+    assert gridproof("emit", str(file), "--out", str(out)).code == 0
+    assert not changed.exists()
+    assert not [p for p in out.rglob("*") if p.name.startswith("tmp")]
+
+
+def test_an_unwritable_folder_is_refused(gridproof, tmp_path, case_text):
+    file, blocked = tmp_path / "cases.json", tmp_path / "blocked"
+    file.write_text(case_text)
+    blocked.write_text("a file where a folder should be")
+    run = gridproof("emit", str(file), "--out", str(blocked))
+    assert run.code == 2 and "cannot be written" in run.err
+
+
+def test_a_fault_of_gridproof_itself_exits_70(gridproof, monkeypatch):
+    monkeypatch.setattr("gridproof.commands.designs.run", lambda *a: 1 // 0)
+    run = gridproof("designs")
+    assert run.code == 70 and "fault of gridproof itself" in run.err
+
+
+def test_an_interrupt_is_no_traceback(gridproof, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gridproof.commands.designs.run", interrupted)
+    assert gridproof("designs").code == 130
+
+
+def module(*arguments, **variables):
+    return subprocess.run(
+        [sys.executable, "-m", "gridproof", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+    )
+
+
+def test_results_and_notes_go_apart_and_colour_is_asked_for():
+    done = module("search", *KIMI, "--engine", "sglang==0.5.18")
+    assert done.returncode == 1 and "\x1b" not in done.stdout and "not searched" in done.stderr
+    assert "\x1b" in module("--color", "always", "prove", "--family", "insert").stdout
+    assert (
+        "\x1b" not in module("--color", "auto", "prove", "--family", "insert", NO_COLOR="1").stdout
+    )
+
+
+def test_help_tells_the_exit_codes():
+    text = module("--help").stdout
+    for code in ("0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "70"):
+        assert f"  {code}" in text
