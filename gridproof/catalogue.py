@@ -5,7 +5,6 @@ python -m gridproof.catalogue docs
 
 from __future__ import annotations
 
-import inspect
 import sys
 from pathlib import Path
 
@@ -33,7 +32,7 @@ def theorems() -> str:
                 parameters = theorem.parameters()
                 statement = theorem.at({p: max(least, 1) for p, least in parameters.items()})
                 caught = ", ".join(n.removeprefix("sglang-") for n in theorem.refuted_by)
-                file = inspect.getmodule(theorem.state).__name__.replace(".", "/") + ".py"
+                file = theorem.state.__module__.replace(".", "/") + ".py"
                 lines += [
                     "",
                     f"### `{theorem.id}`",
