@@ -10,7 +10,7 @@ from typing import Any
 from generators import codes, readers
 from generators.cases import Case
 from generators.codes import Code
-from generators.domain import domain_of, flag
+from generators.domain import DOMAIN_FIELDS, domain_of, flag
 from generators.errors import Vacuous
 from generators.launch import Launch
 from generators.search import search
@@ -25,20 +25,6 @@ _READER_OF = {
     codes.VERIFY_GRID.id: "verify",
     codes.FLUSH.id: "flush",
 }
-_WORST = ("unsafe", "rejected", "inert", "not_modelled", "safe")
-_SHOWN = (
-    "page_size",
-    "dcp_size",
-    "mamba_track_interval",
-    "speculative_num_draft_tokens",
-    "speculative_algorithm",
-    "chunked_prefill_size",
-    "strategy",
-    "overlap",
-    "mamba_chunk_size",
-    "recurrence",
-    "page_size_given",
-)
 
 
 @dataclass(frozen=True)
@@ -90,7 +76,7 @@ class Judgement:
             "source": self.source,
             "line": None,
             "engine": self.engine,
-            "configuration": {name: shown[name] for name in _SHOWN},
+            "configuration": {name: shown[name] for name in DOMAIN_FIELDS},
             "sources": self.sources,
             "geometry": self.geometry,
             "readers": self.readers,

@@ -14,7 +14,7 @@ import jinja2
 from generators import predictions
 from generators.cases import Case, CaseFile, text_of
 from generators.codes import CODES
-from generators.mechanisms import Check, Emitted, emitted
+from generators.mechanisms import Check, Emitted, TestGroup, emitted
 from spec.sglang.designs import DESIGNS, Design
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
@@ -56,16 +56,34 @@ def _prediction(check: Check, design: Design) -> dict[str, Any]:
     return {"outcome": "passes" if check.passes(observed) else "fails", "observed": observed}
 
 
-def _colours(target: str, found: Emitted) -> list[tuple[str, str, str]]:
-    """For each test: the subjects on which all its runs pass, and those on which some fail."""
+def _span(target: str, designs: Sequence[Design]) -> str:
+    """Designs in words; several in a row as `first to last`."""
+    order, runs = list(DESIGNS.values()), []
+    for design in designs:
+        if runs and order.index(design) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(design)
+        else:
+            runs.append([design])
+    names = [[_subject(target, design) for design in run] for run in runs]
+    spans = [f"{n[0]} to {n[-1]}" if len(n) > 1 else n[0] for n in names]
+    return ", ".join(spans) or "none"
+
+
+def _colours(target: str, found: Emitted) -> list[str]:
+    """For each test and configuration: on which subjects some run of it fails, and on which none does."""
     rows = []
     for group in found.groups:
-        green: list[str] = []
-        red: list[str] = []
-        for design in DESIGNS.values():
-            fails = any(_prediction(c, design)["outcome"] == "fails" for c in group.checks)
-            (red if fails else green).append(_subject(target, design))
-        rows.append((group.name, ", ".join(red) or "none", ", ".join(green) or "none"))
+        rows.append(f"  {group.name}")
+        for name in _configurations([group]):
+            checks = [check for check in group.checks if _constant(check) == name]
+            failing = [
+                design
+                for design in DESIGNS.values()
+                if any(_prediction(c, design)["outcome"] == "fails" for c in checks)
+            ]
+            green = [design for design in DESIGNS.values() if design not in failing]
+            rows.append(f"    {name}")
+            rows.append(f"      red: {_span(target, failing)}; green: {_span(target, green)}")
     return rows
 
 
@@ -78,10 +96,23 @@ def _guarded(case: Case) -> str:
     return f"{case.code} {case.id}: {what}"
 
 
-def _facts(checks: Sequence[Check], design: Design) -> list[tuple[dict[str, Any], Any]]:
-    """Each configuration once, with the numbers that the model target needs to know of a design."""
-    distinct = {literal(c.arguments["configuration"]): c for c in checks}
-    return [(c.arguments["configuration"], c.facts(design)) for c in distinct.values()]
+def _constant(check: Check) -> str:
+    """The name of a check's configuration in an emitted file."""
+    c = check.arguments["configuration"]
+    return (
+        f"PAGE{c['page_size']}_DCP{c['dcp_size']}"
+        f"_INTERVAL{c['mamba_track_interval']}_CHUNK{c['mamba_chunk_size']}"
+    )
+
+
+def _configurations(groups: Sequence[TestGroup]) -> dict[str, dict[str, Any]]:
+    """Every configuration of a file by its name there."""
+    return {_constant(c): c.arguments["configuration"] for group in groups for c in group.checks}
+
+
+def _facts(checks: Sequence[Check], design: Design) -> dict[str, Any]:
+    """For each configuration, by its name, the numbers that the model target needs to know of a design."""
+    return {_constant(check): check.facts(design) for check in checks}
 
 
 def _wrapped(text: str) -> str:
@@ -98,7 +129,9 @@ def _module(environment: jinja2.Environment, target: str, found: Emitted) -> str
         ],
         colours=_colours(target, found),
         groups=found.groups,
-        facts=_facts,
+        configurations=lambda groups: _configurations(groups).items(),
+        constant=_constant,
+        facts=lambda checks, design: _facts(checks, design).items(),
         designs=list(DESIGNS.values()),
         newest=list(DESIGNS)[-1],
     )

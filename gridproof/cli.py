@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from generators.domain import DOMAIN_FIELDS, flag
 from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from gridproof import __version__
 
@@ -26,19 +27,6 @@ Exit codes, the same for every command:
 --exit-zero turns 1 into 0, and nothing else.
 """
 
-DOMAIN_FLAGS = (
-    "page_size",
-    "dcp_size",
-    "mamba_track_interval",
-    "speculative_num_draft_tokens",
-    "speculative_algorithm",
-    "chunked_prefill_size",
-    "strategy",
-    "overlap",
-    "mamba_chunk_size",
-    "recurrence",
-    "page_size_given",
-)
 _FLAG_HELP = {
     "page_size": "resolved page, tokens",
     "dcp_size": "decode context parallelism, ranks",
@@ -55,9 +43,9 @@ _FLAG_HELP = {
 
 
 def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name in reversed(DOMAIN_FLAGS):
+    for name in reversed(DOMAIN_FIELDS):
         option = click.option(
-            "--" + name.replace("_", "-"),
+            flag(name),
             name,
             metavar="VALUES",
             help=f"{_FLAG_HELP[name]}; a value, a list 1,16,64 or a range 1..64, 64..4096:64",

@@ -1,4 +1,4 @@
-"""A serving engine reduced to counting tokens: what a request's snapshots do to one that follows it.
+"""A serving engine reduced to counting tokens: what a request leaves to one that follows it.
 
 Set GRIDPROOF_DESIGN to the design to be tested; left out, it is sglang-0.5.23.
 """
@@ -47,7 +47,7 @@ class Tree:
     states: dict = field(default_factory=dict)
 
     def insert(self, depth, state):
-        """Hang a state recorded under a depth on the node that depth is cut to; none below one page."""
+        """Hang a state on the node that its recorded depth is cut to; there is none below a page."""
         node = depth // self.page * self.page
         if node:
             self.states.setdefault(node, state)

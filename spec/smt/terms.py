@@ -239,34 +239,24 @@ class Ledger:
             known = self.divisions[n.key, t.key] = Division(n, t, q, r)
         return known
 
-    def _cofactors(self, x: int, y: int) -> tuple[Term, Term, Term, Term]:
-        u, v = bezout(x, y)
-        return (
-            self._fresh("cofactor", x),
-            self._fresh("cofactor", y),
-            self._fresh("bezout", u),
-            self._fresh("bezout", v),
-        )
+    def _coprime(self, x: int, y: int) -> tuple[list[Term], list[z3.BoolRef]]:
+        """Two coprime cofactors with these values, their Bezout coefficients, and what is known of them."""
+        hints = ("cofactor", "cofactor", "bezout", "bezout")
+        named = [self._fresh(h, v) for h, v in zip(hints, (x, y, *bezout(x, y)), strict=True)]
+        left, right, u, v = (term.expr for term in named)
+        return named, [u * left + v * right == 1, left >= 1, right >= 1]
+
+    def _where_positive(self, a: Term, b: Term, *facts: z3.BoolRef) -> None:
+        self.definitions.append(z3.Implies(z3.And(a.expr >= 1, b.expr >= 1), z3.And(*facts)))
 
     def lcm(self, a: Any, b: Any) -> Term:
         a, b = self.lift(a), self.lift(b)
         if (known := self.multiples.get((a.key, b.key))) is None:
             value = math.lcm(a.value, b.value)
             g = self._fresh("lcm", value)
-            x, y, u, v = self._cofactors(value // a.value, value // b.value)
-            self.definitions.append(
-                z3.Implies(
-                    z3.And(a.expr >= 1, b.expr >= 1),
-                    z3.And(
-                        g.expr == a.expr * x.expr,
-                        g.expr == b.expr * y.expr,
-                        u.expr * x.expr + v.expr * y.expr == 1,
-                        x.expr >= 1,
-                        y.expr >= 1,
-                        g.expr >= 1,
-                    ),
-                )
-            )
+            (x, y, u, v), coprime = self._coprime(value // a.value, value // b.value)
+            products = (g.expr == a.expr * x.expr, g.expr == b.expr * y.expr)
+            self._where_positive(a, b, *products, *coprime, g.expr >= 1)
             known = self.multiples[a.key, b.key] = CommonMultiple(a, b, g, x, y, u, v)
         return known.multiple
 
@@ -275,20 +265,9 @@ class Ledger:
         if (known := self.divisors.get((a.key, b.key))) is None:
             value = math.gcd(a.value, b.value)
             g = self._fresh("gcd", value)
-            x, y, u, v = self._cofactors(a.value // value, b.value // value)
-            self.definitions.append(
-                z3.Implies(
-                    z3.And(a.expr >= 1, b.expr >= 1),
-                    z3.And(
-                        a.expr == g.expr * x.expr,
-                        b.expr == g.expr * y.expr,
-                        u.expr * x.expr + v.expr * y.expr == 1,
-                        x.expr >= 1,
-                        y.expr >= 1,
-                        g.expr >= 1,
-                    ),
-                )
-            )
+            (x, y, u, v), coprime = self._coprime(a.value // value, b.value // value)
+            products = (a.expr == g.expr * x.expr, b.expr == g.expr * y.expr)
+            self._where_positive(a, b, *products, *coprime, g.expr >= 1)
             known = self.divisors[a.key, b.key] = CommonDivisor(a, b, g, x, y, u, v)
         return known.divisor
 
