@@ -58,7 +58,8 @@ def _prediction(check: Check, design: Design) -> dict[str, Any]:
 
 def _span(target: str, designs: Sequence[Design]) -> str:
     """Designs in words; several in a row as `first to last`."""
-    order, runs = list(DESIGNS.values()), []
+    order = list(DESIGNS.values())
+    runs: list[list[Design]] = []
     for design in designs:
         if runs and order.index(design) == order.index(runs[-1][-1]) + 1:
             runs[-1].append(design)

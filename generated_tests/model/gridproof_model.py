@@ -47,7 +47,7 @@ class Tree:
     states: dict = field(default_factory=dict)
 
     def insert(self, depth, state):
-        """Hang a state on the node that its recorded depth is cut to; there is none below a page."""
+        """Hang a state on the node that its recorded depth is cut to; none below a page."""
         node = depth // self.page * self.page
         if node:
             self.states.setdefault(node, state)

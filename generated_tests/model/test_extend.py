@@ -42,8 +42,8 @@ PAGE64_DCP1_INTERVAL256_CHUNK64 = Configuration(
     mamba_track_interval=256,
     mamba_chunk_size=64,
 )
-# What each chunk of a prefill donates, by design, configuration, cut and end: the depth recorded, the
-# tokens consumed by the state that is read for it, and whether an assertion stops the request.
+# What each chunk of a prefill donates, by design, configuration, cut and end: the depth recorded,
+# the tokens consumed by the state that is read for it, whether an assertion stops the request.
 DONATIONS = {
     "sglang-0.5.17": {
         (PAGE64_DCP8_INTERVAL256_CHUNK64, 1, 513): [
@@ -239,7 +239,7 @@ CHUNKED_PREFILLS = pytest.mark.parametrize(
 
 @CHUNKED_PREFILLS
 def test_an_extend_donates_a_depth_the_tree_can_name(configuration, prefix, end, record_property):
-    """The depth recorded is a whole number of tree pages, and the state read has consumed just that."""
+    """The depth recorded is whole tree pages, and the state read has consumed just that."""
     donated, state, fault = DONATIONS[DESIGN][configuration, prefix, end][-1]
     record_property("observed", {"donated": donated, "state": state, "fault": fault})
     assert not fault, "the engine stops the request"

@@ -79,7 +79,7 @@ def test_decode_snapshots_are_depths_the_tree_can_name(configuration, stop, reco
     ],
 )
 def test_a_follower_resumes_where_its_state_stopped(configuration, stop, record_property):
-    """The state that the real tree gives to a follower has consumed exactly the tokens of its prefix."""
+    """The state that the real tree gives to a follower has consumed just its prefix."""
     follower = follower_after_decode(configuration, PROMPT, stop)
     record_property("observed", {"node": follower.node, "state": follower.state})
     assert follower.node == (follower.state or 0), (

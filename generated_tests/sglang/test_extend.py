@@ -81,7 +81,7 @@ CHUNKED_PREFILLS = pytest.mark.parametrize(
 
 @CHUNKED_PREFILLS
 def test_an_extend_donates_a_depth_the_tree_can_name(configuration, prefix, end, record_property):
-    """The depth recorded is a whole number of tree pages, and the state read has consumed just that."""
+    """The depth recorded is whole tree pages, and the state read has consumed just that."""
     extend = extend_checkpoint(configuration, prefix, end)
     record_property(
         "observed",
@@ -96,7 +96,7 @@ def test_an_extend_donates_a_depth_the_tree_can_name(configuration, prefix, end,
 
 @CHUNKED_PREFILLS
 def test_a_follower_resumes_where_its_state_stopped(configuration, prefix, end, record_property):
-    """A request prefilled in two chunks leaves a follower a state that has consumed just its prefix."""
+    """A prefill in two chunks leaves a follower a state that has consumed just its prefix."""
     try:
         follower = follower_after_extend(configuration, prefix, end)
     except AssertionError:
