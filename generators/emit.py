@@ -11,7 +11,7 @@ from typing import Any
 
 import jinja2
 
-from generators import predictions
+from generators import manifest
 from generators.cases import Case, CaseFile, text_of
 from generators.codes import CODES
 from generators.mechanisms import Check, Emitted, TestGroup, emitted
@@ -155,7 +155,7 @@ def tests(cases: Sequence[Case], target: str) -> dict[str, str]:
     }
     hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in sorted(files.items())}
     files["manifest.json"] = text_of(
-        {"schema": predictions.SCHEMA, "target": target, "files": hashes, "tests": predicted}
+        {"schema": manifest.SCHEMA, "target": target, "files": hashes, "tests": predicted}
     )
     return files
 

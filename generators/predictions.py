@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-SCHEMA = "gridproof/manifest/1"
+from generators.manifest import SCHEMA
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
