@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from generators.domain import DOMAIN_FIELDS, Domain
-from spec.sglang.configuration import NUMERIC_FIELDS
+from spec.sglang.configuration import NUMERIC_FIELDS, Guard
 from spec.sglang.designs import Design
 
 BLOCK = 1 << 20
@@ -64,8 +64,23 @@ def accepted(design: Design, block: Block) -> Block:
     """The configurations that the design's start-up guards let through."""
     mask = numpy.ones(len(block), dtype=bool)
     for guard in design.guards:
-        mask &= numpy.broadcast_to(guard.accepts(block.c), mask.shape).astype(bool)
+        mask &= _accepts(guard, block)
     return block.where(mask)
+
+
+def _accepts(guard: Guard, block: Block) -> numpy.ndarray:
+    return numpy.broadcast_to(guard.accepts(block.c), (len(block),)).astype(bool)
+
+
+def refusing(design: Design, domain: Domain) -> list[Guard]:
+    """The start-up guards that refuse some configuration of the domain."""
+    refused = {
+        guard.name: guard
+        for block, _ in blocks(design, domain, guards=False)
+        for guard in design.guards
+        if not _accepts(guard, block).all()
+    }
+    return list(refused.values())
 
 
 def blocks(design: Design, domain: Domain, guards: bool = True) -> Iterator[tuple[Block, int]]:

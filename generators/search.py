@@ -22,6 +22,7 @@ from generators.preference import ranks, written_first
 from generators.readers import ExtendClass, Found, PeriodReader
 from spec.sglang.designs import Design
 
+MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
 Progress = Callable[[str, int, int], None]
 
 
@@ -135,8 +136,8 @@ def _survey(
     reads_interval = _extend_reads_interval(design)
     for block, points in blocks.blocks(design, domain, guards):
         done += points
-        if len(block):
-            survey.configurations += len(block)
+        survey.configurations += len(block)
+        if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
             rank = ranks(order, block.numeric, smallest)
             _survey_periods(design, block, rank, survey)
             _survey_extends(design, block, rank, survey, reads_interval)
@@ -260,7 +261,7 @@ def search(
         )
     survey = _survey(design, domain, guards, smallest, progress)
     if not survey.configurations:
-        demands = "; ".join(guard.demands for guard in design.guards)
+        demands = "; ".join(guard.demands for guard in blocks.refusing(design, domain))
         raise Vacuous(
             f"the start-up guards of {design.name} exclude every configuration of the domain "
             f"({demands}); --no-guards lifts them"
@@ -274,6 +275,9 @@ def search(
             design, domain, guards, survey.configurations, survey.extends_members(), progress
         )
         exact, complete, notes = closed.exact, closed.complete, closed.notes
+    if unmodelled := sorted(set(domain.axis("strategy")) - set(MODELLED_STRATEGIES)):
+        complete = False
+        notes += (f"{', '.join(unmodelled)} keeps its states by rules that are not modelled yet",)
     cases = shortest_first(list(_cases(design, survey, exact)))
     if not cases and not complete:
         raise Inconclusive("; ".join(notes))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from generators.domain import DOMAIN_FIELDS, flag
+from generators.domain import DOMAIN_FIELDS, check_keys, flag
 from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from gridproof import __version__
 
@@ -54,7 +54,7 @@ def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _settings() -> dict[str, Any]:
+def _settings(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     """`[tool.gridproof]` of the pyproject.toml in the current folder, dashes and underscores alike."""
     path = Path("pyproject.toml")
     if not path.is_file():
@@ -63,8 +63,10 @@ def _settings() -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path}: cannot be read ({error})") from None
-    table = data.get("tool", {}).get("gridproof", {})
-    return {key.replace("-", "_"): value for key, value in table.items()}
+    table = {k.replace("-", "_"): v for k, v in data.get("tool", {}).get("gridproof", {}).items()}
+    known = sorted({str(p.name) for c in commands.values() for p in c.params})
+    check_keys(table, f"[tool.gridproof] of {path}", known)
+    return {k: ",".join(map(str, v)) if isinstance(v, list) else v for k, v in table.items()}
 
 
 class _Group(click.Group):
@@ -101,7 +103,7 @@ def main(ctx: click.Context, color: str) -> None:
     gridproof emit cases.json --target sglang --out generated_tests
     """
     ctx.obj = {"colour": color}
-    settings = _settings()
+    settings = _settings(main.commands)
     ctx.default_map = {name: dict(settings) for name in main.list_commands(ctx)}
 
 

@@ -88,6 +88,18 @@ def prove_table(results: Sequence[Result]) -> Any:
     return table
 
 
+def details(result: Result) -> list[str]:
+    """Everything about one theorem: its claim, the witness, each hypothesis, the designs it refutes."""
+    lines = [result.theorem.claim, f"  parameters: {', '.join(result.symbolic)}, unbounded"]
+    if result.witness:
+        lines.append(f"  its hypotheses hold together at {spelled(result.witness)}")
+    for h in result.hypotheses:
+        fails = f": without it false at {spelled(h.counterexample)}" if h.counterexample else ""
+        lines.append(f"  {h.name} is {h.status}{fails}")
+    lines += [f"  {r.design} fails at {spelled(r.counterexample)}" for r in result.refutes]
+    return lines
+
+
 def explanations(results: Sequence[Result]) -> list[str]:
     """For every theorem that was not proved: its claim, and why."""
     lines = []

@@ -84,7 +84,7 @@ def run(
         for line in reports.github_lines(results):
             output.raw(line + "\n")
     else:
-        _print(output, results, solver_name, second, loaded - start)
+        _print(output, results, solver_name, second, loaded - start, bool(names))
     return _exit_code(results)
 
 
@@ -96,9 +96,12 @@ def _export(folder: Path, results) -> None:
             files.write(folder / f"{query.name}.smt2", smtlib.text(query))
 
 
-def _print(output: Output, results, solver_name, second, start_up: float) -> None:
+def _print(output: Output, results, solver_name, second, start_up: float, detailed: bool) -> None:
     output.rich(reports.prove_table(results))
     output.line()
+    for result in results if detailed else ():
+        for line in reports.details(result):
+            output.line(line)
     for line in reports.explanations(results):
         output.line(line)
     counts = reports.summary(results)

@@ -140,6 +140,30 @@ def test_settings_of_pyproject(gridproof, tmp_path, monkeypatch):
     assert document["design"] == "sglang-0.5.23"
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("enginee = 'sglang'", "did you mean 'engine'"), ("engine = ", "cannot be read")],
+)
+def test_bad_settings_are_refused(gridproof, tmp_path, monkeypatch, line, said):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.gridproof]\n{line}\n")
+    monkeypatch.chdir(tmp_path)
+    run = gridproof("designs")
+    assert run.code == 2 and said in run.err
+
+
+def test_a_list_in_the_settings_is_a_set_of_values(gridproof, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text("[tool.gridproof]\npage_size = [1, '64..128:64']\n")
+    monkeypatch.chdir(tmp_path)
+    document = valid(gridproof("search", "--format", "json").out)
+    assert document["domain"]["page_size"] == [1, 64, 128]
+
+
+def test_prove_of_a_named_theorem_prints_its_witness(gridproof):
+    out = gridproof("prove", "--theorem", "decode_checkpoint_lands_on_a_node").out
+    assert "hold together at mamba_chunk_size 64, page_size 64, dcp_size 8" in out
+    assert "a_snapshot_is_taken is necessary" in out and "sglang-0.5.18 fails at" in out
+
+
 def test_check_documents(gridproof):
     run = gridproof("check", "--all-releases", "--format", "json", "--", *LAUNCH)
     document = valid(run.out)
@@ -189,6 +213,7 @@ BAD = [
         "exclude every configuration",
     ),
     (("search", "--strategy", "no_buffer", "--page-size", "64"), 5, "no_buffer needs"),
+    (("search", "--strategy", "no_buffer", "--overlap", "off"), 4, "not modelled yet"),
     (("search", "--engine", "sglang==0.4.0"), 2, "modelled ones are 0.5.17"),
     (("search", "--engine", "vllm"), 2, "accepted are 'sglang'"),
     (("search", "--design", "sglang-0.5.18+magic"), 2, "known are insert-guard"),
