@@ -160,7 +160,10 @@ class ExtendClass:
 
     def matches(self, design: Design, c: Any, prefix: Number, end: Number) -> Truth:
         """Whether the extend from `prefix` to `end` (tokens) goes wrong in this way."""
-        checkpoint = extend_checkpoint(design, c, prefix, end)
+        return self.describes(design, c, prefix, extend_checkpoint(design, c, prefix, end))
+
+    def describes(self, design: Design, c: Any, prefix: Number, checkpoint: Checkpoint) -> Truth:
+        """Whether a checkpoint that an extend from `prefix` (tokens) takes is wrong in this way."""
         on_page = divides(grids.tree_page(c), prefix)
         wrong = misplaced(design, c, checkpoint)
         right_row = checkpoint.state == checkpoint.recorded

@@ -106,26 +106,35 @@ def _survey_extends(
     else:
         distinct, _, inverse = _geometries(block)
     chunked = block.others["chunked_prefill_size"] != -1
-    c, size = distinct.c, len(distinct)
-    candidates = readers.extend_candidates(design, c)
-    for klass in readers.extend_classes(design):
-        if not (klass.prefix_on_page or chunked):
+    classes = [k for k in readers.extend_classes(design) if k.prefix_on_page or chunked]
+    for klass, (prefixes, ends) in _shortest_failures(design, distinct, classes).items():
+        members = numpy.flatnonzero((ends >= 0)[inverse])
+        if not len(members):
             continue
-        shortest = numpy.full(size, -1, dtype=object)
-        prefixes = numpy.zeros(size, dtype=object)
-        for prefix, end in candidates:
-            hit = numpy.broadcast_to(klass.matches(design, c, prefix, end), (size,)).astype(bool)
-            better = hit & ((shortest < 0) | (end < shortest))
-            shortest[better], prefixes[better] = end[better], prefix[better]
-        broken = shortest >= 0
-        if not broken.any():
-            continue
-        members = numpy.flatnonzero(broken[inverse])
         where = int(members[numpy.argmin(rank[members])])
-        lengths = (int(prefixes[inverse[where]]), int(shortest[inverse[where]]))
+        lengths = (int(prefixes[inverse[where]]), int(ends[inverse[where]]))
         survey.extends.setdefault(klass, _Best()).offer(
             len(members), rank[where], block.at(where), lengths
         )
+
+
+def _shortest_failures(
+    design: Design, block: Block, classes: list[ExtendClass]
+) -> dict[ExtendClass, tuple[numpy.ndarray, numpy.ndarray]]:
+    """For each class the prefix and end (tokens) of the shortest failing candidate; an end of -1 is none."""
+    c, size = block.c, len(block)
+    shortest = {
+        k: (numpy.zeros(size, dtype=object), numpy.full(size, -1, dtype=object)) for k in classes
+    }
+    for prefix, end in readers.extend_candidates(design, c):
+        checkpoint = readers.extend_checkpoint(design, c, prefix, end)
+        for klass, (prefixes, ends) in shortest.items():
+            hit = klass.describes(design, c, prefix, checkpoint)
+            hit = numpy.broadcast_to(hit, (size,)).astype(bool)
+            if hit.any():
+                better = hit & ((ends < 0) | (end < ends))
+                ends[better], prefixes[better] = end[better], prefix[better]
+    return shortest
 
 
 def _survey(
