@@ -5,24 +5,16 @@ How many examples: GRIDPROOF_EXAMPLES, 400 unless told.
 """
 
 import os
-import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generators import expectations
-from spec.sglang.designs import DESIGNS
+from tests.engines.sglang import comparison
+from tests.engines.sglang.comparison import DRAFT_TOKENS, engine
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "generated_tests" / "sglang"))
-engine = pytest.importorskip("gridproof_sglang", reason="the engine is not installed")
-
-DESIGN = DESIGNS[f"sglang-{engine.release()}"]
 EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "400"))
 MOST_TOKENS = 2_400
-DRAFT_TOKENS = 8
 
 many = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
@@ -48,28 +40,15 @@ def chunks(draw):
     return prefix, prefix + draw(st.integers(1, MOST_TOKENS - 1300))
 
 
-def model(c, algorithm=None):
-    """The configuration as the rules read it."""
-    return SimpleNamespace(
-        page_size=c.page_size,
-        dcp_size=c.dcp_size,
-        mamba_track_interval=c.mamba_track_interval,
-        mamba_chunk_size=c.mamba_chunk_size,
-        speculative_algorithm=algorithm,
-        speculative_num_draft_tokens=DRAFT_TOKENS,
-    )
-
-
-def seen(follower):
-    return {"node": follower.node, "state": follower.state}
+def same(answers):
+    observed, expected = answers
+    assert observed == expected
 
 
 @given(c=configurations(), lengths=chunks())
 @many
 def test_extends_conform(c, lengths):
-    real = engine.extend_checkpoint(c, *lengths)
-    observed = {"donated": real.donated, "state": real.state, "fault": real.fault is not None}
-    assert observed == expectations.extend(DESIGN, model(c), *lengths)
+    same(comparison.extend(c, *lengths))
 
 
 @pytest.mark.parametrize("algorithm", [None, "DSPARK", "DFLASH"])
@@ -77,31 +56,25 @@ def test_extends_conform(c, lengths):
 @many
 def test_verifies_conform(algorithm, c, pre, accepted):
     try:
-        observed = engine.verify_snapshots(c, pre, accepted, DRAFT_TOKENS, algorithm)
+        answers = comparison.verify(c, pre, accepted, algorithm)
     except engine.NotComparable as reason:
         pytest.skip(str(reason))
-    assert observed == expectations.verify_snapshot(DESIGN, model(c, algorithm), pre, accepted)
+    same(answers)
 
 
 @given(c=configurations(), stop=st.integers(2, MOST_TOKENS))
 @few
 def test_decode_masks_conform(c, stop):
-    observed = engine.decode_snapshots(c, 1, stop)
-    assert observed == expectations.decode_snapshots(DESIGN, model(c), 1, stop)
+    same(comparison.decode(c, stop))
 
 
 @given(c=configurations(), stop=st.integers(2, MOST_TOKENS))
 @few
 def test_followers_of_a_decode_conform(c, stop):
-    observed = seen(engine.follower_after_decode(c, 1, stop))
-    assert observed == expectations.follower_after_decode(DESIGN, model(c), 1, stop)
+    same(comparison.follower_after_decode(c, stop))
 
 
 @given(c=configurations(), lengths=chunks())
 @few
 def test_followers_of_an_extend_conform(c, lengths):
-    try:
-        observed = seen(engine.follower_after_extend(c, *lengths))
-    except AssertionError:
-        observed = "fault"
-    assert observed == expectations.follower_after_extend(DESIGN, model(c), *lengths)
+    same(comparison.follower_after_extend(c, *lengths))

@@ -1,0 +1,220 @@
+"""A wrong engine is noticed: each one-line mutation of the real functions makes it differ from the model.
+
+Run in an environment that has the engine: ``tox -e sglang-0.5.19`` and its sisters.
+"""
+
+import importlib
+import inspect
+import textwrap
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import pytest
+
+from tests.engines.sglang import comparison
+from tests.engines.sglang.comparison import engine
+
+EXTEND = ("managers.schedule_batch:ScheduleBatch", "_mamba_radix_cache_v2_req_prepare_for_extend")
+DECODE = ("managers.schedule_batch:ScheduleBatch", "prepare_for_decode")
+VERIFY = ("speculative.spec_utils", "_verify_commit_step_indices")
+RESULT = (
+    "managers.scheduler_components.batch_result_processor:SchedulerBatchResultProcessor",
+    "_handle_finish_state_updated_req",
+)
+GRID = ("managers.schedule_batch", "mamba_checkpoint_grid")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A line of an engine function and what is put in its place; other releases may word the line otherwise."""
+
+    name: str
+    where: tuple[str, str]
+    changes: tuple[tuple[str, str], ...]
+
+
+MUTATIONS = (
+    Mutation(
+        "decode masks one step late",
+        DECODE,
+        (("track_remainders_cpu == 0", "track_remainders_cpu == 1"),),
+    ),
+    Mutation(
+        "decode doubles its grid",
+        DECODE,
+        (("seq_lens_cpu % mamba_track_interval", "seq_lens_cpu % (2 * mamba_track_interval)"),),
+    ),
+    Mutation(
+        "verify saves one step late", VERIFY, (("seq_lens_pre_verify - 1", "seq_lens_pre_verify"),)
+    ),
+    Mutation(
+        "verify saves where nothing is crossed",
+        VERIFY,
+        (("!= seq_lens_post_verify //", "== seq_lens_post_verify //"),),
+    ),
+    Mutation(
+        "verify rounds up",
+        VERIFY,
+        (
+            (
+                "tracking_point = seq_lens_post_verify // mamba_track_interval * mamba_track_interval",
+                "tracking_point = seq_lens_pre_verify // mamba_track_interval * mamba_track_interval",
+            ),
+        ),
+    ),
+    Mutation("extend reads the last row", EXTEND, (("return i + 1", "return i"),)),
+    Mutation(
+        "extend forces no row",
+        EXTEND,
+        (("!= mamba_track_seqlen_aligned", "== mamba_track_seqlen_aligned"),),
+    ),
+    Mutation(
+        "extend needs one token more",
+        EXTEND,
+        (
+            (".extend_range.length >= checkpoint_grid", ".extend_range.length > checkpoint_grid"),
+            ("length >= checkpoint_grid", "length > checkpoint_grid"),
+            (
+                "extend_end - req.prefix_len >= checkpoint_grid",
+                "extend_end - req.prefix_len > checkpoint_grid",
+            ),
+            (">= checkpoint_grid", "> checkpoint_grid"),
+        ),
+    ),
+    Mutation(
+        "extend donates one unit less",
+        EXTEND,
+        (("// checkpoint_grid) * checkpoint_grid", "// checkpoint_grid - 1) * checkpoint_grid"),),
+    ),
+    Mutation(
+        "extend records its end",
+        EXTEND,
+        (
+            (
+                "mamba_last_track_seqlen = mamba_track_seqlen_aligned",
+                "mamba_last_track_seqlen = mamba_track_seqlen",
+            ),
+        ),
+    ),
+    Mutation(
+        "extend counts rows in cache chunks",
+        EXTEND,
+        (
+            ("// state_chunk_size) * state_chunk_size", "// cache_chunk_size) * cache_chunk_size"),
+            ("// chunk_size) * chunk_size", "// checkpoint_grid) * checkpoint_grid"),
+        ),
+    ),
+    Mutation(
+        "the result labels one token late",
+        RESULT,
+        (("kv_committed_len - lookahead", "kv_committed_len - lookahead + 1"),),
+    ),
+    Mutation(
+        "the checkpoint grid forgets the chunk",
+        GRID,
+        (("math.lcm(mamba_cache_chunk_size(), tree_page)", "tree_page"),),
+    ),
+)
+
+
+def held(where):
+    """The module or class of the engine that a mutation's function belongs to."""
+    module, _, name = where[0].partition(":")
+    loaded = importlib.import_module(f"sglang.srt.{module}")
+    return getattr(loaded, name) if name else loaded
+
+
+def mutated(mutation):
+    """The function with the first change that its source allows, or None where this release has no such line."""
+    function = getattr(held(mutation.where), mutation.where[1], None)
+    if function is None:
+        return None
+    source = textwrap.dedent(inspect.getsource(function))
+    for old, new in mutation.changes:
+        if old in source:
+            text = "from __future__ import annotations\n" + source.replace(old, new)
+            return defined(mutation, text, function.__globals__)
+    return None
+
+
+def defined(mutation, text, scope):
+    """The function that a text defines in a module's own globals, which keep what they had under its name."""
+    name = mutation.where[1]
+    kept = {name: scope[name]} if name in scope else {}
+    exec(compile(text, f"<{mutation.name}>", "exec"), scope)
+    function = scope.pop(name)
+    scope.update(kept)
+    return function
+
+
+CONFIGURATIONS = [
+    engine.Configuration(*values)
+    for values in (
+        (64, 8, 256, 64),
+        (64, 1, 256, 64),
+        (1, 1, 192, 64),
+        (128, 2, 256, 64),
+        (16, 3, 48, 128),
+    )
+]
+CHUNKS = (
+    *((0, 512), (0, 513), (0, 700), (64, 605)),
+    *((512, 1100), (30, 900), (128, 1024), (1, 65)),
+)
+VERIFIES = ((250, 8), (255, 1), (509, 8), (1530, 8), (1535, 1), (300, 3), (188, 8))
+
+
+def extends(c):
+    return (comparison.extend(c, *lengths) for lengths in CHUNKS)
+
+
+def verifies(c):
+    return (comparison.verify(c, *lengths) for lengths in VERIFIES)
+
+
+def decodes(c):
+    yield comparison.decode(c, 1600)
+
+
+def followers(c):
+    return (comparison.follower_after_decode(c, stop) for stop in (600, 769, 1300))
+
+
+OBSERVED_BY = {
+    EXTEND: extends,
+    GRID: extends,
+    VERIFY: verifies,
+    DECODE: decodes,
+    RESULT: followers,
+}
+
+
+def differs(mutation):
+    """Whether some observation differs from the model's, or the mutated engine breaks down."""
+    for c in CONFIGURATIONS:
+        try:
+            if any(real != expected for real, expected in OBSERVED_BY[mutation.where](c)):
+                return True
+        except (AssertionError, IndexError, AttributeError):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("observe", sorted(set(OBSERVED_BY.values()), key=lambda o: o.__name__))
+def test_the_engine_as_it_is_does_not_differ(observe):
+    for c in CONFIGURATIONS:
+        for real, expected in observe(c):
+            assert real == expected
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name)
+def test_a_mutated_engine_is_noticed(mutation):
+    function = mutated(mutation)
+    if function is None:
+        pytest.skip(f"sglang {engine.release()} has no such line")
+    with patch.object(held(mutation.where), mutation.where[1], function):
+        assert differs(mutation)
+
+
+def test_at_least_ten_mutations_apply_to_this_release():
+    assert sum(mutated(m) is not None for m in MUTATIONS) >= 10
