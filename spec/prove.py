@@ -18,7 +18,7 @@ from spec.smt.instantiate import Selector, core
 from spec.smt.polynomials import linearised
 from spec.smt.solver import Answer, Limits, Query, decide
 from spec.smt.terms import Ledger
-from spec.theorem import Theorem
+from spec.theorem import Statement, Theorem
 
 Verdict = Literal["proved", "refuted", "unknown", "vacuous", "error"]
 # How much a found divisibility may rest on: little is quick and mostly enough.
@@ -138,9 +138,17 @@ class Obligation:
         formulas = (*self.given, *self._held(without), self.refusal, *bounds)
         return Query(self.name, formulas, linear=False)
 
-    def untrue_at_witness(self) -> list[z3.BoolRef]:
-        """Definitions and bounds that the witness values do not satisfy: none, in a sound encoding."""
-        return [f for f in self.given if not self.ledger.holds_at_witness(f)]
+    def untrue_at_witness(self, plain: Statement) -> str | None:
+        """Where the terms and the statement run on plain integers differ at the witness: nowhere, if sound."""
+        for formula in self.given:
+            if not self.ledger.holds_at_witness(formula):
+                return f"definition {formula}"
+        spoken = {**self.hypotheses, "conclusion": z3.Not(self.refusal)}
+        truths = {**plain.hypotheses, "conclusion": plain.conclusion}
+        for name, truth in truths.items():
+            if self.ledger.holds_at_witness(spoken[name]) != bool(truth):
+                return name
+        return None
 
     def _held(self, without: str | None) -> list[z3.BoolRef]:
         return [f for name, f in self.hypotheses.items() if name != without]
@@ -212,7 +220,15 @@ class Prover:
         result = Result(theorem, "error")
         try:
             self._prove(theorem, result)
-        except (ArithmeticError, AttributeError, TypeError, ValueError, z3.Z3Exception) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            StopIteration,
+            TypeError,
+            ValueError,
+            z3.Z3Exception,
+        ) as error:
             result.verdict = "error"
             result.reason = f"{type(error).__name__}: {error}"
         spent = time.perf_counter() - start
@@ -230,8 +246,8 @@ class Prover:
             self._without_witness(theorem, parameters, result)
             return
         ob = Obligation(theorem, parameters, result.witness)
-        if wrong := ob.untrue_at_witness():
-            result.reason = f"the encoding is false at the witness: {wrong[0]}"
+        if wrong := ob.untrue_at_witness(theorem.at(result.witness)):
+            result.reason = f"terms and integers differ at the witness: {wrong}"
             return
         attempt = ob.attempt(self.limits)
         answer = self._confirm(attempt, result)

@@ -152,6 +152,9 @@ class Graph:
             equal = frozenset([("=", *sorted((a.key, b.key)))])
             self._add(Edge(a, b, ONE, equal))
             self._add(Edge(b, a, ONE, equal))
+        for d, quotient in self._quotients_by_divisor():
+            self._add(Edge(d.right_cofactor, quotient, ONE))
+            self._add(Edge(quotient, d.right_cofactor, ONE))
         for pair, n in ledger.divisions.items():
             self._add(Edge(n.divisor, n.number, n.quotient.polynomial, frozenset([pair])))
         while self._waiting and len(self) < MOST_EDGES:
@@ -162,6 +165,7 @@ class Graph:
             self._common(edge)
             self._sum(edge)
             self._cancel(edge)
+            self._period(edge)
 
     def _join(self, e: Edge, f: Edge) -> None:
         self._derive(
@@ -307,6 +311,57 @@ class Graph:
             edge,
         )
 
+    def _quotients_by_divisor(self) -> Iterator[tuple[CommonDivisor, Term]]:
+        """Quotients by a greatest common divisor: each is the cofactor."""
+        for d in self.ledger.divisors.values():
+            if n := self.ledger.divisions.get((d.right.key, d.divisor.key)):
+                yield d, n.quotient
+
+    def _period(self, edge: Edge) -> None:
+        """``k a`` is a multiple of ``b`` exactly where ``k`` is one of ``b / gcd(a, b)``."""
+        for d in self.ledger.divisors.values():
+            for p in self.ledger.products.values():
+                for k, a in ((p.left, p.right), (p.right, p.left)):
+                    if a.key != d.left.key:
+                        continue
+                    if (edge.divisor.key, edge.multiple.key) == (d.right_cofactor.key, k.key):
+                        self._period_if(d, k, p.product, edge)
+                    if (edge.divisor.key, edge.multiple.key) == (d.right.key, p.product.key):
+                        self._period_only(d, k, p.product, edge)
+
+    def _period_if(self, d: CommonDivisor, k: Term, n: Term, edge: Edge) -> None:
+        known = {key: p for key, p in _bezout(d).items() if key not in "uv"}
+        self._derive(
+            d.right,
+            n,
+            lambda: edge.cofactor * d.left_cofactor.polynomial,
+            "period",
+            lambda: dict(
+                **known,
+                g=d.divisor.polynomial,
+                k=k.polynomial,
+                n=n.polynomial,
+                w=edge.cofactor,
+            ),
+            edge,
+        )
+
+    def _period_only(self, d: CommonDivisor, k: Term, n: Term, edge: Edge) -> None:
+        self._derive(
+            d.right_cofactor,
+            k,
+            lambda: d.u.polynomial * edge.cofactor + d.v.polynomial * k.polynomial,
+            "only period",
+            lambda: dict(
+                **_bezout(d),
+                g=d.divisor.polynomial,
+                k=k.polynomial,
+                n=n.polynomial,
+                w=edge.cofactor,
+            ),
+            edge,
+        )
+
     def _factors(self, term: Term) -> Iterator[tuple[Term, Term]]:
         equal = {term.key}
         for a, b in self.ledger.equalities:
@@ -357,6 +412,8 @@ def _quotients(graph: Graph, pair: tuple[str, str], n: Division) -> Iterator[Ins
         if pair not in edge.assumes:
             yield from edge.instances()
             yield _remainder(n, edge.cofactor, n.number.polynomial - edge.multiple.polynomial)
+            yield Instance.of("order", t=t, x=edge.cofactor, y=n.quotient.polynomial)
+            yield Instance.of("order", t=t, x=n.quotient.polynomial, y=edge.cofactor - ONE)
     for other in graph.ledger.divisions.values():
         if other is not n and other.divisor.key == n.divisor.key:
             yield Instance.of("order", t=t, x=n.quotient.polynomial, y=other.quotient.polynomial)
@@ -376,6 +433,8 @@ def instances(ledger: Ledger, most_assumptions: int) -> list[Instance]:
         found[Instance.of("grow", t=left, x=right)] = None
         found[Instance.of("shrink", t=left, x=right)] = None
         found[Instance.of("shrink", t=right, x=left)] = None
+        found[Instance.of("unit", t=left, x=right)] = None
+        found[Instance.of("unit", t=right, x=left)] = None
     for pair, n in ledger.divisions.items():
         found.update(dict.fromkeys(_quotients(graph, pair, n)))
     for a, b in ledger.comparisons:

@@ -64,6 +64,7 @@ class Selector:
         self._solver = z3.SimpleSolver()
         self._solver.set("rlimit", limits.resources)
         self._solver.set("timeout", limits.milliseconds)
+        self._solver.set("ctrl_c", False)
         self._solver.set("random_seed", limits.seed)
         self._solver.add(*formulas)
         self._waiting: list[Instance] = []
@@ -99,6 +100,7 @@ def core(formulas: Sequence[z3.BoolRef], limits: Limits) -> list[z3.BoolRef]:
     solver = z3.SimpleSolver()
     solver.set("rlimit", limits.resources)
     solver.set("timeout", limits.milliseconds)
+    solver.set("ctrl_c", False)
     solver.set("core.minimize", True)
     marks = {f"needed!{i}": formula for i, formula in enumerate(formulas)}
     for name, formula in marks.items():

@@ -82,6 +82,7 @@ def _library() -> dict[str, Lemma]:
     scale = add("scale", [a == b], a * c == b * c)
     grow = add("grow", [t >= 1, x >= 1], t * x >= t)
     zero = add("zero", [x == 0], t * x == 0)
+    add("unit", [x == 1], t * x == t, [scale.at(a=x, b=one, c=t)])
     shrink = add("shrink", [t >= 1, x <= 0], t * x <= 0, [grow.at(x=-x), zero.at()])
     add(
         "positive factor",
@@ -145,10 +146,26 @@ def _library() -> dict[str, Lemma]:
         [cancel.at(a=b, b=a * w), scale.at(a=n, b=k * a, c=w)],
     )
     add(
-        "coprime factor",
-        [u * x + v * y == 1, y * n == x * w],
-        n == x * (n * u + v * w),
-        [scale.at(a=u * x + v * y, b=one, c=n), scale.at(a=y * n, b=x * w, c=v)],
+        "period",
+        [a == g * x, b == g * y, k == y * w, n == k * a],
+        n == b * (w * x),
+        [
+            scale.at(a=a, b=g * x, c=k),
+            scale.at(a=k, b=y * w, c=g * x),
+            scale.at(a=b, b=g * y, c=w * x),
+        ],
+    )
+    add(
+        "only period",
+        [g >= 1, a == g * x, b == g * y, u * x + v * y == 1, n == k * a, n == b * w],
+        k == y * (u * w + v * k),
+        [
+            scale.at(a=a, b=g * x, c=k),
+            scale.at(a=b, b=g * y, c=w),
+            cancel.at(k=g, a=k * x, b=y * w),
+            scale.at(a=u * x + v * y, b=one, c=k),
+            scale.at(a=k * x, b=y * w, c=u),
+        ],
     )
     return known
 

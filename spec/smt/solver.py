@@ -47,6 +47,7 @@ def decide(query: Query, limits: Limits = Limits()) -> Answer:
     solver = z3.SimpleSolver()
     solver.set("rlimit", limits.resources)
     solver.set("timeout", limits.milliseconds)
+    solver.set("ctrl_c", False)
     solver.set("random_seed", limits.seed)
     solver.add(*query.formulas)
     start = time.perf_counter()

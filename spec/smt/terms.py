@@ -7,6 +7,7 @@ Definitions are conservative: each says something only where its divisors are at
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +99,13 @@ class Formula:
 
     def __init__(self, ledger: Ledger, expr: z3.BoolRef, value: bool):
         self.ledger, self.expr, self.value = ledger, expr, value
+
+    def __eq__(self, other: Any) -> Formula:  # type: ignore[override]
+        right = self.ledger.truth(other)
+        return Formula(self.ledger, self.expr == right.expr, self.value == right.value)
+
+    def __ne__(self, other: Any) -> Formula:  # type: ignore[override]
+        return self.ledger.negation(self == other)
 
     def __bool__(self) -> bool:
         raise TypeError("a rule branched on a formula; use choose, both, either or implies instead")
@@ -192,13 +200,20 @@ class Ledger:
         return term
 
     def lift(self, value: Any) -> Term:
+        """A term for a whole number; anything else is refused, not rounded."""
         if isinstance(value, Term):
             return value
-        return Term(self, z3.IntVal(int(value)), int(value))
+        if isinstance(value, bool | Formula):
+            raise TypeError("a rule computes with a truth; use choose to make it a number")
+        number = operator.index(value)
+        return Term(self, z3.IntVal(number), number)
 
     def truth(self, value: Any) -> Formula:
+        """A formula for a truth; numbers are refused."""
         if isinstance(value, Formula):
             return value
+        if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+            raise TypeError(f"a rule takes {type(value).__name__} for a truth")
         return Formula(self, z3.BoolVal(bool(value)), bool(value))
 
     # sums and products

@@ -1,7 +1,7 @@
 """A decode checkpoint hangs on the node of its own depth, and the raw interval does so exactly when the tree page divides it."""
 
 from spec.numbers import divides
-from spec.sglang.checkpoints import decode_checkpoint
+from spec.sglang.checkpoints import decode_checkpoint, node_of
 from spec.sglang.rules import decode, grids, insert
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
@@ -11,8 +11,10 @@ from spec.theorem import Statement
 def decode_checkpoint_lands_on_a_node(design, c, seq_len):
     """A decode checkpoint is hung on the node of exactly the depth that its state has consumed."""
     checkpoint = decode_checkpoint(design, c, seq_len)
-    node = insert.node_depth(grids.tree_page(c), checkpoint.recorded, checkpoint.recorded)
-    return Statement({"a_snapshot_is_taken": checkpoint.saved}, node == checkpoint.state)
+    return Statement(
+        {"a_snapshot_is_taken": checkpoint.saved},
+        node_of(design, c, checkpoint) == checkpoint.state,
+    )
 
 
 @theorem("decode")

@@ -1,6 +1,6 @@
 """An extend on the absolute grid lands on a node; a relative one does so exactly from a prefix on the tree page."""
 
-from spec.numbers import both, divides
+from spec.numbers import both, divides, negation
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import chunk_and_page_fit
 from spec.sglang.rules import extend, grids, insert
@@ -18,6 +18,33 @@ def an_absolute_extend_lands_on_a_node(design, c, prefix, tokens):
         {"the_extend_donates": donates},
         both(insert.node_depth(grids.tree_page(c), end, depth) == depth, depth > prefix),
     )
+
+
+@theorem("extend", least={"prefix": 0})
+def an_absolute_extend_misses_no_depth_from_a_prefix_on_the_grid(design, c, prefix, tokens, depth):
+    """From a prefix on the checkpoint grid, an extend that passes a depth on the grid donates that one or a later."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    return Statement(
+        {
+            "the_prefix_is_on_the_grid": divides(grid, prefix),
+            "the_depth_is_on_the_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_prefix": depth > prefix,
+            "the_depth_is_reached": depth <= end,
+        },
+        both(
+            extend.absolute_donates(grid, grids.cache_chunk_size(c), prefix, end),
+            extend.absolute_depth(grid, prefix, end) >= depth,
+        ),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def a_relative_extend_donates_what_it_computed(design, c, prefix, tokens):
+    """What an extend donates on the relative grid lies beyond its prefix and not beyond its end."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    depth = extend.relative_depth(grid, prefix, end)
+    donates = extend.relative_donates(grid, grids.cache_chunk_size(c), prefix, end)
+    return Statement({"the_extend_donates": donates}, both(depth > prefix, depth <= end))
 
 
 @theorem("extend", refuted_by=("sglang-0.5.18", "sglang-0.5.20"), least={"prefix": 0})
@@ -68,4 +95,56 @@ def the_row_read_is_the_row_of_the_recorded_depth(design, c, prefix, tokens):
             "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
         },
         checkpoint.state == checkpoint.recorded,
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def the_row_read_exists(design, c, prefix, tokens):
+    """An extend that reads an intermediate state reads a row that its kernels have written."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    chunk = c.mamba_chunk_size
+    tracked = extend.tracked_length(chunk, prefix, prefix + tokens, checkpoint.recorded)
+    return Statement(
+        {"an_intermediate_state_is_read": negation(divides(chunk, tracked - prefix))},
+        (tracked - prefix) // chunk * chunk < tokens,
+    )
+
+
+# The rules of 0.5.17 and 0.5.18, which count rows in cache chunks and assert on the depth itself.
+
+
+@theorem("extend", least={"prefix": 0})
+def the_old_assertion_holds_from_a_prefix_on_the_cache_chunk(design, c, prefix, tokens):
+    """The assertion on the depth itself holds for every extend whose prefix is on the cache chunk."""
+    chunk, end = grids.cache_chunk_size(c), prefix + tokens
+    depth = extend.relative_depth(grids.checkpoint_grid(c), prefix, end)
+    return Statement(
+        {"the_prefix_is_on_the_cache_chunk": divides(chunk, prefix)},
+        extend.depth_is_on_the_chunk(chunk, prefix, depth),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def the_old_assertion_is_not_reached_where_the_grid_is_the_cache_chunk(design, c, prefix, tokens):
+    """Where the checkpoint grid is the cache chunk, no extend asks for a state before its last row."""
+    chunk, end = grids.cache_chunk_size(c), prefix + tokens
+    depth = extend.relative_depth(grids.checkpoint_grid(c), prefix, end)
+    return Statement(
+        {"the_checkpoint_grid_is_the_cache_chunk": grids.checkpoint_grid(c) == chunk},
+        negation(extend.forces_intermediate(chunk, prefix, end, depth)),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def the_old_row_is_right_where_the_page_is_within_the_model_chunk(design, c, prefix, tokens):
+    """Rows counted in cache chunks are the kernels' rows where the page is no larger than the model's chunk."""
+    chunk, end = grids.cache_chunk_size(c), prefix + tokens
+    depth = extend.relative_depth(grids.checkpoint_grid(c), prefix, end)
+    tracked = extend.tracked_length(chunk, prefix, end, depth)
+    return Statement(
+        {
+            "the_page_is_within_the_model_chunk": c.page_size <= c.mamba_chunk_size,
+            "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
+        },
+        extend.state_depth(chunk, c.mamba_chunk_size, prefix, end, tracked) == depth,
     )

@@ -47,6 +47,30 @@ def an_aligned_interval_is_left_unchanged(design, c):
 
 
 @theorem("grids")
+def without_dcp_the_tree_page_is_the_configured_page(design, c):
+    """Only decode context parallelism widens the tree page."""
+    return Statement({"dcp_is_off": c.dcp_size == 1}, grids.tree_page(c) == c.page_size)
+
+
+@theorem("grids")
+def one_checkpoint_in_a_period_lands_on_a_node(design, c, grid, k):
+    """Of the checkpoints on any grid, those whose number is a multiple of the period lie on a node."""
+    return Statement(
+        {"the_number_is_a_multiple_of_the_period": divides(grids.period(c, grid), k)},
+        divides(grids.tree_page(c), k * grid),
+    )
+
+
+@theorem("grids")
+def no_other_checkpoint_in_a_period_lands_on_a_node(design, c, grid, k):
+    """Of the checkpoints on any grid, only those whose number is a multiple of the period lie on a node."""
+    return Statement(
+        {"the_checkpoint_lies_on_a_node": divides(grids.tree_page(c), k * grid)},
+        divides(grids.period(c, grid), k),
+    )
+
+
+@theorem("grids")
 def the_configured_page_guard_does_not_imply_a_safe_interval(design, c, pages):
     """An interval of whole configured pages passes the engine's guard, and yet its first checkpoint misses its
     node whenever dcp_size does not divide that number of pages: the witness is such a configuration."""

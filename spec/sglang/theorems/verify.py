@@ -26,3 +26,17 @@ def verify_checkpoint_lands_on_a_node(design, c, pre, accepted):
         {"the_verify_crosses_the_grid": checkpoint.saved},
         divides(grids.tree_page(c), checkpoint.state),
     )
+
+
+@theorem("verify", least={"pre": 0})
+def no_depth_on_the_grid_is_passed_unsaved(design, c, pre, accepted, depth):
+    """A verify that passes a depth on the track grid saves a state of that depth or a later one."""
+    checkpoint = verify_checkpoint(design, c, pre, accepted)
+    return Statement(
+        {
+            "the_depth_is_on_the_grid": divides(grids.track_grid(c), depth),
+            "the_depth_lies_beyond_the_start": depth > pre,
+            "the_depth_is_accepted": depth <= pre + accepted,
+        },
+        both(checkpoint.saved, checkpoint.recorded >= depth, checkpoint.recorded <= pre + accepted),
+    )
