@@ -15,8 +15,8 @@ from generators.errors import Vacuous
 from generators.launch import Launch
 from generators.search import search
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import Design
-from spec.sglang.rules import grids
+from spec.sglang.designs import ABSOLUTE, Design, model_chunk
+from spec.sglang.rules import extend, grids
 
 SCHEMA = "gridproof/findings/1"
 DEFAULT_CONTEXT = 32_768
@@ -152,23 +152,74 @@ def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
     return verdicts
 
 
-def _theorems(c: Configuration, verdicts: dict[str, str]) -> tuple[str, ...]:
-    of_reader = {
-        "decode": (codes.DECODE_GRID.theorem,),
-        "verify": (codes.VERIFY_GRID.theorem,),
-        "flush": (codes.FLUSH.theorem,),
-        "extend": (
-            codes.EXTEND_PREFIX.theorem
-            if c.dcp_size > 1
-            else "a_relative_extend_lands_on_a_node_if_its_prefix_does",
-            codes.EXTEND_ROW.theorem,
-            codes.EXTEND_ASSERTION.theorem,
-        ),
-    }
-    names = [
-        name for r, v in verdicts.items() if v == "safe" for name in of_reader.get(r, ()) if name
-    ]
-    return tuple(names)
+_ON_THE_TRACK_GRID = {
+    "decode": "decode_checkpoint_lands_on_a_node",
+    "verify": "verify_checkpoint_lands_on_a_node",
+}
+_ON_THE_INTERVAL = "a_raw_interval_is_safe_if_the_tree_page_divides_it"
+
+
+def _of_the_grid(design: Design, reader: str) -> list[str]:
+    """The theorems on which decode or verify rests, by the grid that the release reads."""
+    exact = ["the_saved_verify_step_has_consumed_exactly_the_recorded_depth"]
+    steps = exact if reader == "verify" else []
+    if getattr(design, f"{reader}_grid") is grids.track_grid:
+        return [_ON_THE_TRACK_GRID[reader], *steps]
+    return [_ON_THE_INTERVAL, *steps]
+
+
+def _of_the_extend(design: Design, c: Configuration) -> list[str] | None:
+    """The theorems on which the extend rests in a configuration; None where the library has none for it."""
+    rule = design.extend_rule_under_dcp if c.dcp_size > 1 else design.extend_rule
+    grid = grids.checkpoint_grid(c)
+    if rule is ABSOLUTE:
+        names = ["an_extend_under_dcp_lands_on_a_node"]
+    elif design.grid("extend", c) == grid and (grids.tree_page(c) == 1 or _whole_prefixes(c)):
+        names = ["a_relative_extend_lands_on_a_node_if_its_prefix_does"]
+    else:
+        return None
+    chunk = grids.cache_chunk_size(c)
+    if design.extend_assertion is extend.offset_is_on_the_chunk:
+        names.append("the_extend_assertion_never_fires")
+    elif grid == chunk:
+        names.append("the_old_assertion_is_not_reached_where_the_grid_is_the_cache_chunk")
+    elif _whole_prefixes(c) and grids.tree_page(c) % chunk == 0:
+        names.append("the_old_assertion_holds_from_a_prefix_on_the_cache_chunk")
+    else:
+        return None
+    if design.extend_row_stride is model_chunk and c.mamba_chunk_size > 1:
+        names.append("the_row_read_is_the_row_of_the_recorded_depth")
+    elif c.page_size <= c.mamba_chunk_size and c.mamba_chunk_size > 1:
+        names.append("the_old_row_is_right_where_the_page_is_within_the_model_chunk")
+    else:
+        return None
+    return names
+
+
+def _whole_prefixes(c: Configuration) -> bool:
+    """Without chunked prefill every prefix was matched in the tree."""
+    return c.chunked_prefill_size == -1
+
+
+def _rests_on(design: Design, c: Configuration, verdicts: dict[str, str]) -> tuple[str, ...] | None:
+    """The theorems behind the safe readers; None where an extend's safety needs a proof of its own."""
+    names = []
+    for reader in ("decode", "verify"):
+        if verdicts.get(reader) == "safe":
+            names += _of_the_grid(design, reader)
+    if verdicts["extend"] == "safe":
+        found = _of_the_extend(design, c)
+        if found is None:
+            return None
+        names += found
+    if verdicts["flush"] == "safe" and design.decode_grid is grids.track_grid:
+        names.append("every_snapshot_step_is_a_flush_step")
+    return tuple(dict.fromkeys(names))
+
+
+def _proved_alone(design: Design, c: Configuration) -> bool:
+    """Whether the solver shows for this one configuration that no extend goes wrong."""
+    return search(design, domain_of(c), close=True).complete
 
 
 def _first_depths(design: Design, c: Configuration, cases: Sequence[Case]):
@@ -186,6 +237,8 @@ def _first_depths(design: Design, c: Configuration, cases: Sequence[Case]):
 def _not_modelled(launch: Launch, c: Configuration) -> str | None:
     if launch.engine != "sglang":
         return f"the engine {launch.engine} is not modelled yet"
+    if launch.unread:
+        return f"{launch.unread} hands settings to a file that this version does not read"
     if not launch.radix_cache:
         return "the radix cache is off, so no checkpoint is ever reused"
     if c.strategy == "no_buffer":
@@ -201,7 +254,8 @@ def judge(
     findings: list[Finding] = []
     shape = geometry(design, c)
     missing = _not_modelled(launch, c)
-    demands = refused_by(design, c) if launch.engine == "sglang" and launch.radix_cache else []
+    asked = launch.engine == "sglang" and launch.radix_cache and not launch.unread
+    demands = refused_by(design, c) if asked else []
     if demands or missing:
         verdict = "rejected" if demands else "not_modelled"
         if demands:
@@ -252,6 +306,9 @@ def judge(
             )
         )
     lost, wrong = _first_depths(design, c, cases)
+    theorems = _rests_on(design, c, verdicts)
+    if theorems is None and not _proved_alone(design, c):
+        verdicts["extend"] = "not_modelled"
     return Judgement(
         source,
         engine,
@@ -264,7 +321,7 @@ def judge(
         wrong,
         smallest,
         tuple(findings),
-        _theorems(c, verdicts),
+        theorems or ("shown for this configuration alone",),
     )
 
 

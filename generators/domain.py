@@ -34,6 +34,10 @@ _INTEGER = (*NUMERIC_FIELDS, "chunked_prefill_size")
 _WORDS = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _RANGE = re.compile(r"^\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*(?::\s*(\d+)\s*)?$")
 
+_ALGORITHM = re.compile(r"^[A-Z0-9_]{1,40}$")
+_MOST_VALUES = 10**12
+_MOST_LISTED = 10_000_000
+
 Axis = Sequence[Any]
 
 
@@ -53,7 +57,7 @@ def _integer(name: str, text: str) -> int:
         value = int(text)
     except ValueError:
         raise BadInput(
-            f"{flag(name)}: {text.strip()!r} is not a whole number; accepted are numbers, "
+            f"{flag(name)}: {text.strip()[:40]!r} is not a whole number; accepted are numbers, "
             "lists (1,16,64) and ranges (1..64, 64..4096:64)"
         ) from None
     if value < _least(name) or (name == "chunked_prefill_size" and value == 0):
@@ -70,6 +74,10 @@ def _integers(name: str, text: str) -> Axis:
             step = int(match[3] or 1)
             if step < 1:
                 raise BadInput(f"{flag(name)}: the step of {item.strip()!r} must be at least 1")
+            if (high - low) // step >= _MOST_VALUES:
+                raise BadInput(
+                    f"{flag(name)}: more than {_MOST_VALUES:,} values; give fewer, or a step"
+                )
             parts.append(range(low, high + 1, step))
         elif item.strip():
             parts.append((_integer(name, item),))
@@ -77,8 +85,10 @@ def _integers(name: str, text: str) -> Axis:
             raise BadInput(f"{flag(name)}: {text!r} has an empty item; accepted is 1,16,64")
     if len(parts) == 1:
         return parts[0]
-    if sum(map(len, parts)) > 10_000_000:
-        raise BadInput(f"{flag(name)}: more than ten million listed values; give one range instead")
+    if sum(map(len, parts)) > _MOST_LISTED:
+        raise BadInput(
+            f"{flag(name)}: more than {_MOST_LISTED:,} listed values; give one range instead"
+        )
     return tuple(sorted({value for part in parts for value in part}))
 
 
@@ -89,7 +99,13 @@ def _word(name: str, value: Any) -> Any:
             raise BadInput(f"{flag(name)}: {text!r} is neither 'on' nor 'off'")
         return _WORDS[text.lower()]
     if name == "speculative_algorithm":
-        return None if text.lower() in ("", "none") else text.upper()
+        if text.lower() in ("", "none"):
+            return None
+        if not _ALGORITHM.match(text.upper()):
+            raise BadInput(
+                f"{flag(name)}: {text!r} is no name of an algorithm, such as EAGLE or DSPARK"
+            )
+        return text.upper()
     if name == "recurrence" and text.lower() in ("any", "none"):
         return None
     if text not in _CHOICES[name]:
@@ -163,7 +179,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid TOML ({error})") from None
     check_keys(data, str(path), (*DOMAIN_FIELDS, "engine", "design"))
+    for name in ("engine", "design"):
+        if not isinstance(data.get(name, ""), str):
+            raise BadInput(f"{path}: {name} must be a text, such as 'sglang==0.5.18'")
     return data

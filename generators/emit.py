@@ -13,12 +13,15 @@ import jinja2
 
 from generators import manifest
 from generators.cases import Case, CaseFile, text_of
-from generators.codes import CODES
+from generators.codes import CODES, VERIFY_GRID
+from generators.errors import BadInput
 from generators.mechanisms import Check, Emitted, TestGroup, emitted
 from spec.sglang.designs import DESIGNS, Design
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
 TARGETS = tuple(SUPPORT)
+MOST_TOKENS = 200_000
+MOST_DRAFT_TOKENS = 1_024
 
 
 def _environment() -> jinja2.Environment:
@@ -160,12 +163,34 @@ def tests(cases: Sequence[Case], target: str) -> dict[str, str]:
     return files
 
 
+def _emittable(name: str, case: Case) -> None:
+    """Refuse a case whose test could not be run in reasonable time."""
+    c = case.configuration
+    lengths = [case.trace[-1].seq_len, case.depths["state"] or 0]
+    lengths += [c[f] for f in ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")]
+    if max(lengths) > MOST_TOKENS:
+        raise BadInput(
+            f"{name}: case {case.id} needs {max(lengths):,} tokens; a test is emitted for at most "
+            f"{MOST_TOKENS:,}"
+        )
+    drafts = c["speculative_num_draft_tokens"] or 0
+    if case.code == VERIFY_GRID.id and not 1 <= drafts <= MOST_DRAFT_TOKENS:
+        raise BadInput(
+            f"{name}: case {case.id} verifies {drafts} draft tokens; accepted are 1 to {MOST_DRAFT_TOKENS}"
+        )
+
+
 def folder(case_files: dict[str, CaseFile], targets: Sequence[str]) -> dict[Path, str]:
     """Everything `emit` writes below its out folder: the case files it was made from, and each target's tests."""
     written = {
         Path("cases") / name: text_of(case_file.document())
         for name, case_file in sorted(case_files.items())
     }
+    for name, case_file in case_files.items():
+        if case_file.design.split("+")[0] not in DESIGNS:
+            raise BadInput(f"{name}: the design {case_file.design!r} is unknown")
+        for case in case_file.cases:
+            _emittable(name, case)
     cases = [case for _, case_file in sorted(case_files.items()) for case in case_file.cases]
     for target in targets:
         for name, text in tests(cases, target).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ SWITCHES: dict[str, tuple[str, ...]] = {
     "disable_overlap_schedule": ("--disable-overlap-schedule",),
 }
 _TEXT = ("speculative_algorithm", "model_path", "mamba_radix_cache_strategy")
+# Flags that hand the decision to a file this version does not read.
+_UNREAD = ("--config",)
 _FIELD_OF = {spelling: name for name, spellings in FLAGS.items() for spelling in spellings}
 _SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spelling in spellings}
 _LARGEST = 1 << 31
@@ -47,18 +50,35 @@ class Launch:
     sources: dict[str, str]
     context_length: int | None
     radix_cache: bool
+    unread: str | None = None
 
 
 def _number(spelling: str, text: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise BadInput(f"{spelling}: {text!r} is not a whole number") from None
+        raise BadInput(f"{spelling}: {text[:40]!r} is not a whole number") from None
     least = -1 if spelling == "--chunked-prefill-size" else 1
     if not least <= value <= _LARGEST or value == 0:
         wanted = "-1 (off) or at least 1" if least == -1 else "at least 1"
-        raise BadInput(f"{spelling}: {value} is not accepted; it must be {wanted}")
+        shown = text if len(text) <= 20 else f"{text[:20]}..."
+        raise BadInput(
+            f"{spelling}: {shown} is not accepted; it must be {wanted}, at most {_LARGEST}"
+        )
     return value
+
+
+def _full(spelling: str) -> str:
+    """A flag as the engine reads it: an unambiguous beginning stands for the whole, as argparse has it."""
+    known = [*_FIELD_OF, *_SWITCH_OF]
+    if spelling in known or not spelling.startswith("--") or len(spelling) < 5:
+        return spelling
+    dashed = spelling.replace("_", "-")
+    if dashed != spelling and dashed in known:
+        raise BadInput(f"{spelling}: the engine has no such flag; it is spelled {dashed}")
+    longer = {k for k in known if k.startswith(spelling)}
+    fields = {_FIELD_OF.get(k) or _SWITCH_OF[k] for k in longer}
+    return min(longer, key=len) if len(fields) == 1 else spelling
 
 
 def _flags(command: Sequence[str]) -> dict[str, Any]:
@@ -67,9 +87,12 @@ def _flags(command: Sequence[str]) -> dict[str, Any]:
     words = iter(command)
     for word in words:
         spelling, has_value, value = word.partition("=")
+        spelling = _full(spelling)
+        if spelling in _UNREAD:
+            given["unread"] = spelling
         if spelling in _SWITCH_OF:
             given[_SWITCH_OF[spelling]] = True
-        elif spelling in _FIELD_OF:
+        if spelling in _FIELD_OF:
             name = _FIELD_OF[spelling]
             if not has_value:
                 value = next(words, "")
@@ -79,11 +102,35 @@ def _flags(command: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def _engine(command: Sequence[str]) -> str:
-    text = " ".join(command[:6])
-    if "vllm" in text:
-        return "vllm"
-    return "sglang"
+def _words(command: Sequence[str]) -> list[str]:
+    """The words of a command; one that holds a whole command (of a shell, a container) is split as well."""
+    words: list[str] = []
+    for word in command:
+        if any(c.isspace() for c in word) and any(name in word for name in ("sglang", "vllm")):
+            try:
+                words += _words(shlex.split(word))
+            except ValueError as error:
+                raise BadInput(f"the command cannot be split into words: {error}") from None
+        else:
+            words.append(word)
+    return words
+
+
+def _launched(words: list[str]) -> tuple[str, list[str]]:
+    """The engine that a command starts, and the words behind the one that starts it."""
+    for i, word in enumerate(words):
+        name = word.rsplit("/", 1)[-1]
+        follows = words[i + 1] if i + 1 < len(words) else ""
+        if name in ("sglang.launch_server", "launch_server.py") or (
+            name == "sglang" and follows == "serve"
+        ):
+            return "sglang", words[i + 1 :]
+        if name.startswith("vllm.entrypoints") or (name == "vllm" and follows == "serve"):
+            return "vllm", words[i + 1 :]
+    raise BadInput(
+        "no engine is started by this command; accepted are 'python -m sglang.launch_server ...' "
+        "and 'sglang serve ...', alone or inside another command"
+    )
 
 
 def models() -> list[dict[str, Any]]:
@@ -130,9 +177,8 @@ def _strategy(given: dict[str, Any], overlap: bool, page: int) -> tuple[str, str
 
 def read_launch(command: Sequence[str]) -> Launch:
     """The configuration that a launch command resolves to; `BadInput` for a value no engine would take."""
-    if not command:
-        raise BadInput("no command after '--'")
-    given = _flags(command)
+    engine, words = _launched(_words(command))
+    given = _flags(words)
     facts = _model_facts(given.get("model_path"))
     defaults, sources = Configuration(), {}
 
@@ -161,7 +207,7 @@ def read_launch(command: Sequence[str]) -> Launch:
     algorithm = given.get("speculative_algorithm", "").upper() if draft else None
     sources["speculative_algorithm"] = "flag" if draft else "default"
     return Launch(
-        engine=_engine(command),
+        engine=engine,
         model=given.get("model_path"),
         configuration=Configuration(
             page_size=page,
@@ -180,4 +226,5 @@ def read_launch(command: Sequence[str]) -> Launch:
         sources=sources,
         context_length=given.get("context_length"),
         radix_cache=not given.get("disable_radix_cache", False),
+        unread=given.get("unread"),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
+import threading
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +27,7 @@ Exit codes, the same for every command:
   4   inconclusive: a solver answered unknown or met its limit
   5   vacuous or stale: the guards exclude everything; emitted files out of date
   70  a fault of gridproof itself
+  130 interrupted
 --exit-zero turns 1 into 0, and nothing else.
 """
 
@@ -63,10 +67,24 @@ def _settings(commands: Mapping[str, click.Command]) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path}: cannot be read ({error})") from None
-    table = {k.replace("-", "_"): v for k, v in data.get("tool", {}).get("gridproof", {}).items()}
-    known = sorted({str(p.name) for c in commands.values() for p in c.params})
-    check_keys(table, f"[tool.gridproof] of {path}", known)
-    return {k: ",".join(map(str, v)) if isinstance(v, list) else v for k, v in table.items()}
+    tool = data.get("tool", {})
+    table = tool.get("gridproof", {}) if isinstance(tool, dict) else tool
+    if not isinstance(table, dict):
+        raise BadInput(f"{path}: [tool.gridproof] must be a table of options")
+    options = {
+        opt.lstrip("-").replace("-", "_"): str(p.name)
+        for command in commands.values()
+        for p in command.params
+        for opt in p.opts
+        if opt.startswith("--")
+    }
+    table = {k.replace("-", "_"): v for k, v in table.items()}
+    check_keys(table, f"[tool.gridproof] of {path}", sorted(options))
+    listed = ("family", "theorem", "target")
+    return {
+        options[k]: v if k in listed or not isinstance(v, list) else ",".join(map(str, v))
+        for k, v in table.items()
+    }
 
 
 class _Group(click.Group):
@@ -114,6 +132,8 @@ def _output(ctx: click.Context) -> Any:
 
 
 def _finish(code: int, exit_zero: bool = False) -> None:
+    if _interrupted:
+        raise KeyboardInterrupt
     sys.exit(0 if exit_zero and code == 1 else code)
 
 
@@ -282,24 +302,46 @@ def designs(ctx: click.Context, form: str) -> None:
     _finish(command.run(_output(ctx), form))
 
 
+def _on_interrupt(number: int, frame: Any) -> None:
+    """Remember the interrupt: one that arrives while a solver object is being freed is lost otherwise."""
+    global _interrupted
+    _interrupted = True
+    raise KeyboardInterrupt
+
+
+_interrupted = False
+
+
 def run() -> None:
     """The console script: every way out is one of the exit codes of the contract."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _on_interrupt)
+    sys.unraisablehook = lambda lost: None
     try:
         main.main(prog_name="gridproof", standalone_mode=False)
+        if _interrupted:
+            raise KeyboardInterrupt
     except (BadInput, NothingToDo, Inconclusive, Vacuous, UserError) as error:
         click.echo(f"gridproof: {error}", err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"gridproof: {error.format_message()}", err=True)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         click.echo("gridproof: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(0)
     except Exception as error:
+        if _interrupted:
+            click.echo("gridproof: interrupted", err=True)
+            sys.exit(130)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO, errno.EPIPE):
+            click.echo(f"gridproof: results cannot be written ({error.strerror})", err=True)
+            sys.exit(2)
         if os.environ.get("GRIDPROOF_TRACEBACK"):
             raise
         click.echo(

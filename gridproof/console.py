@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,18 +14,30 @@ PIPED_WIDTH = 200
 _COLOURS = {"auto": None, "always": True, "never": False}
 
 
+def _console_class() -> Any:
+    from rich.console import Console
+
+    class Lasting(Console):
+        """A console whose work and exit code stay what they are when its reader has gone."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    return Lasting
+
+
 class Output:
     """Where a command prints: `results` to stdout, `notes` to stderr."""
 
     def __init__(self, colour: str = "auto"):
-        from rich.console import Console
-
+        console = _console_class()
         forced = _COLOURS[colour]
         options: dict[str, Any] = {"highlight": False, "soft_wrap": True}
         if forced is not None:
             options |= {"force_terminal": forced or None, "no_color": not forced}
-        self.results = Console(**options)
-        self.notes = Console(stderr=True, **options)
+        self.results = console(**options)
+        self.notes = console(stderr=True, **options)
         if not self.results.is_terminal:
             self.results.width = PIPED_WIDTH
 
@@ -41,7 +55,11 @@ class Output:
 
     def raw(self, text: str) -> None:
         """Machine-readable results, exactly as they are."""
-        self.results.file.write(text)
+        try:
+            self.results.file.write(text)
+            self.results.file.flush()
+        except BrokenPipeError:
+            self.results.on_broken_pipe()
 
 
 @contextmanager

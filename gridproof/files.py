@@ -4,23 +4,44 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from generators.errors import BadInput
 
 
+def check_writable(paths: Iterable[Path]) -> None:
+    """Refuse, before anything is written, places where no regular file can be put."""
+    for path in paths:
+        try:
+            target = path.resolve()
+            if target.exists() and not target.is_file():
+                raise BadInput(f"{path}: cannot be written (it exists and is no regular file)")
+            folder = target.parent
+            while not folder.exists():
+                folder = folder.parent
+            if not folder.is_dir() or not os.access(folder, os.W_OK):
+                raise BadInput(
+                    f"{path}: cannot be written ({folder} is no folder you may write to)"
+                )
+        except OSError as error:
+            shown = str(path) if len(str(path)) <= 80 else f"{str(path)[:80]}..."
+            raise BadInput(f"{shown}: cannot be written ({error.strerror})") from None
+
+
 def write(path: Path, text: str) -> None:
     """Write a text file by way of a temporary one beside it, so that nothing is ever left half-written."""
-    temporary = None
+    check_writable([path])
+    target, temporary = path.resolve(), None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, delete=False
+            "w", encoding="utf-8", newline="\n", dir=target.parent, delete=False
         ) as file:
             temporary = file.name
             file.write(text)
         os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.cases import text_of
 from generators.check import Judgement, findings_document, judge
-from generators.errors import NothingToDo
+from generators.errors import BadInput, NothingToDo
 from generators.launch import read_launch
 from gridproof.commands.search import chosen_design
 from gridproof.console import Output
@@ -31,6 +31,10 @@ def run(
     """Judge the command for one release or all, print the findings, return the exit code."""
     if not command:
         raise NothingToDo("no launch command given; write it after '--'")
+    if all_releases and engine is not None:
+        raise BadInput(
+            "--engine names one release and --all-releases all of them; give one of the two"
+        )
     from spec.sglang.designs import DESIGNS
 
     designs = list(DESIGNS.values()) if all_releases else [chosen_design(engine, None)]

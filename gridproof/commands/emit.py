@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def run(
     stale = _stale(out, set(written), targets or emit.TARGETS)
     if only_check:
         return _compare(output, out, written, stale)
+    files.check_writable(out / path for path in written)
     for path, text in written.items():
         files.write(out / path, text)
     for path in stale:
@@ -49,16 +51,20 @@ def run(
 
 
 def _stale(out: Path, written: set[Path], targets: tuple[str, ...]) -> list[Path]:
-    """Files that an earlier run wrote, by its manifest, and that this one does not."""
+    """Files that an earlier run wrote, by the hash in its manifest, and that this one does not."""
     found = []
     for target in targets:
-        manifest = out / target / "manifest.json"
         try:
-            names = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+            manifest = json.loads((out / target / "manifest.json").read_text(encoding="utf-8"))
+            hashes = dict(manifest["files"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        paths = [Path(target) / name for name in names if Path(name).name == name]
-        found += [out / p for p in paths if p not in written and (out / p).is_file()]
+        for name, digest in hashes.items():
+            path = Path(target) / str(name)
+            if path in written or path.name != name or not (out / path).is_file():
+                continue
+            if hashlib.sha256((out / path).read_bytes()).hexdigest() == digest:
+                found.append(out / path)
     return found
 
 

@@ -17,10 +17,12 @@ def chosen_design(engine: str | None, design: str | None):
     """The design named by --engine or --design; the newest release where neither is given."""
     from spec.sglang.designs import UnknownDesign, design_named, design_of_engine
 
-    if engine and design:
+    if engine is not None and design is not None:
         raise BadInput("--engine and --design name the same thing; give one of them")
     try:
-        return design_named(design) if design else design_of_engine(engine or "sglang")
+        if design is not None:
+            return design_named(design)
+        return design_of_engine("sglang" if engine is None else engine)
     except UnknownDesign as error:
         raise BadInput(str(error)) from None
 
@@ -51,11 +53,11 @@ def run(
             "orders of events are not searched by this version; --kind configurations is"
         )
     domain, named = _domain(domain_file, flags)
-    if not engine and not design_name:
+    if engine is None and design_name is None:
         engine, design_name = named.get("engine"), named.get("design")
     design = chosen_design(engine, design_name)
     if out is not None:
-        _writable(out)
+        files.check_writable([out])
     from generators.search import search
 
     with progress(output, f"search {design.name}") as show:
@@ -72,17 +74,6 @@ def run(
     if found.cases:
         return 1
     return 0 if found.complete else 4
-
-
-def _writable(path: Path) -> None:
-    """Refuse a place that cannot be written before the work is done."""
-    import os
-
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise BadInput(f"--out: {path} cannot be written; name a file in a folder you may write to")
 
 
 def tokens(number: int | None) -> str:

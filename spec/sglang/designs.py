@@ -145,12 +145,12 @@ def design_named(name: str) -> Design:
 
 def design_of_engine(requirement: str) -> Design:
     """The design of an engine requirement: `sglang==0.5.18`, or `sglang` for the newest modelled release."""
-    engine, _, release = requirement.partition("==")
+    engine, separator, release = requirement.partition("==")
     if engine.strip() != "sglang":
         raise UnknownDesign(
             f"unknown engine {requirement!r}: accepted are 'sglang' and 'sglang==RELEASE'"
         )
-    release = release.strip() or NEWEST
+    release = release.strip() if separator else NEWEST
     if release not in RELEASES:
         raise UnknownDesign(
             f"unknown release {release!r} of sglang: the modelled ones are {', '.join(RELEASES)}"

@@ -7,8 +7,10 @@ import pytest
 from generators.check import judge
 from generators.errors import BadInput
 from generators.launch import read_launch
+from spec import points
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import RELEASES, design_named
+from spec.sglang.theorems import LIBRARY
 
 BALANCED = (
     "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --trust-remote-code --tp-size 8 "
@@ -116,23 +118,63 @@ def test_another_engine_is_not_modelled():
     assert judged("vllm serve some/model").verdict == "not_modelled"
 
 
-def test_a_safe_verdict_names_the_theorems_it_rests_on():
-    from spec.sglang.theorems import LIBRARY
+SAFE = "python -m sglang.launch_server --model-path some/model"
+WHOLE = f"{SAFE} --page-size 64 --dcp-size 8 --tp-size 8 --mamba-track-interval 512 --chunked-prefill-size -1"
 
-    judgement = judged(BALANCED, "0.5.23")
-    assert judgement.theorems and all(name in LIBRARY for name in judgement.theorems)
+
+@pytest.mark.parametrize("command", [SAFE, WHOLE])
+@pytest.mark.parametrize("release", RELEASES[1:])
+def test_a_safe_verdict_rests_on_theorems_that_hold_for_that_release(command, release):
+    judgement = judged(command, release)
+    assert judgement.verdict == "safe" and judgement.theorems
+    for name in judgement.theorems:
+        theorem = LIBRARY[name]
+        assert f"sglang-{release}" not in theorem.refuted_by
+        design = design_named(f"sglang-{release}")
+        assert points.counterexample(theorem, theorem.parameters(design), design) is None
+
+
+def test_where_no_theorem_fits_the_solver_shows_it_for_the_configuration():
+    judgement = judged(
+        f"{SAFE} --page-size 8 --chunked-prefill-size -1 --dcp-size 3 --tp-size 3 --mamba-track-interval 24",
+        "0.5.18",
+    )
+    assert judgement.verdict in ("safe", "unsafe")
+    if judgement.readers["extend"] == "safe":
+        assert judgement.theorems == ("shown for this configuration alone",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        BALANCED,
+        f"bash -c '{BALANCED}'",
+        f"docker run --gpus all image sh -c 'exec {BALANCED}'",
+        BALANCED.replace("--dcp-size", "--dcp-s"),
+        BALANCED.replace("python -m sglang.launch_server", "/usr/local/bin/sglang serve"),
+        BALANCED.replace("moonshotai/Kimi-K3", "/models/vllm-quant/Kimi-K3"),
+    ],
+)
+def test_ways_to_write_one_launch(command):
+    assert read_launch(shlex.split(command)).configuration.dcp_size == 8
+    assert judged(command, "0.5.18").verdict == "unsafe"
+    assert read_launch([command]).configuration == read_launch(shlex.split(command)).configuration
+
+
+def test_a_configuration_file_is_not_read():
+    assert judged(f"{SAFE} --config launch.yaml").verdict == "not_modelled"
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["x", "--page-size", "sixty"], "not a whole number"),
-        (["x", "--page-size", "0"], "at least 1"),
-        (["x", "--page-size"], "value is missing"),
-        (["x", "--dcp-size", "--tp-size", "8"], "value is missing"),
-        (["x", "--page-size", "9" * 30], "not accepted"),
-        (["x", "--mamba-radix-cache-strategy", "lazy"], "accepted are auto"),
-        ([], "no command"),
+        (["sglang", "serve", "--page-size", "sixty"], "not a whole number"),
+        (["sglang", "serve", "--page-size", "0"], "at least 1"),
+        (["sglang", "serve", "--page-size"], "value is missing"),
+        (["sglang", "serve", "--dcp-size", "--tp-size", "8"], "value is missing"),
+        (["sglang", "serve", "--page-size", "9" * 30], "at most"),
+        (["sglang", "serve", "--mamba-radix-cache-strategy", "lazy"], "accepted are auto"),
+        ([], "no engine is started"),
     ],
 )
 def test_bad_launch_values_are_refused_in_one_sentence(command, said):

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib import resources
 
 import jsonschema
@@ -27,7 +29,7 @@ def valid(text):
     """The document, valid against the schema that it names."""
     document = json.loads(text)
     kind, major = document["schema"].split("/")[1:]
-    schema = resources.files("gridproof.schemas").joinpath(f"{kind}-{major}.json")
+    schema = resources.files("generators.schemas").joinpath(f"{kind}-{major}.json")
     jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(document)
     return document
 
@@ -142,10 +144,15 @@ def test_settings_of_pyproject(gridproof, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("enginee = 'sglang'", "did you mean 'engine'"), ("engine = ", "cannot be read")],
+    [
+        ("[tool.gridproof]\nenginee = 'sglang'", "did you mean 'engine'"),
+        ("[tool.gridproof]\nengine = ", "cannot be read"),
+        ("[tool]\ngridproof = 5", "must be a table"),
+        ("tool = 3", "must be a table"),
+    ],
 )
 def test_bad_settings_are_refused(gridproof, tmp_path, monkeypatch, line, said):
-    (tmp_path / "pyproject.toml").write_text(f"[tool.gridproof]\n{line}\n")
+    (tmp_path / "pyproject.toml").write_text(f"{line}\n")
     monkeypatch.chdir(tmp_path)
     run = gridproof("designs")
     assert run.code == 2 and said in run.err
@@ -242,9 +249,23 @@ BAD = [
     (("explain", "GP999"), 2, "the codes are"),
     (("explain", "cases.json"), 3, "later version"),
     (("check",), 3, "no launch command"),
-    (("check", "--", "x", "--page-size", "sixty"), 2, "not a whole number"),
-    (("check", "--engine", "sglang==1", "--", "x"), 2, "modelled ones are"),
+    (("check", "--", "sglang", "serve", "--page-size", "sixty"), 2, "not a whole number"),
+    (("check", "--engine", "sglang==1", "--", "sglang", "serve"), 2, "modelled ones are"),
     (("prov",), 2, "Did you mean 'prove'"),
+    (("search", "--engine", ""), 2, "unknown engine ''"),
+    (("search", "--engine", "sglang=="), 2, "unknown release ''"),
+    (("search", "--page-size", "1..99999999999999999999999"), 2, "values; give fewer"),
+    (("search", "--speculative-algorithm", "{a=1}"), 2, "no name of an algorithm"),
+    (("search", "--out", "x" * 300), 2, "cannot be written"),
+    (
+        ("check", "--all-releases", "--engine", "sglang", "--", "sglang", "serve"),
+        2,
+        "one of the two",
+    ),
+    (("check", "--", "ls", "-la"), 2, "no engine is started"),
+    (("check", "--", ""), 2, "no engine is started"),
+    (("check", "--", "sglang serve --model 'x"), 2, "cannot be split"),
+    (("check", "--", "sglang", "serve", "--dcp_size", "8"), 2, "spelled --dcp-size"),
     (("search", "--pagesize", "1"), 2, "No such option"),
 ]
 
@@ -264,6 +285,8 @@ def test_bad_input_is_one_sentence_and_the_right_exit_code(gridproof, arguments,
     [
         ("page_sise = 64\n", "did you mean 'page_size'"),
         ("page_size = 6.5\n", "neither a whole number nor a text"),
+        ("engine = 5\n", "must be a text"),
+        ("[design]\n", "must be a text"),
         ("page_size = true\n", "neither a whole number nor a text"),
         ("page_size = \n", "not valid TOML"),
         ("\x00", "not valid TOML"),
@@ -287,9 +310,17 @@ def case_text(root):
         (lambda t: t[: len(t) // 2], "cut short"),
         (lambda t: "[]", "schema"),
         (lambda t: t.replace("cases/1", "cases/9"), "accepted is 'gridproof/cases/1'"),
-        (lambda t: t.replace('"trace"', '"trail"'), "not a case"),
-        (lambda t: t.replace('"misplaced"', '"eaten"'), "unknown to"),
-        (lambda t: t.replace('"complete"', '"compleat"'), "is missing"),
+        (lambda t: t.replace('"trace"', '"trail"'), "'trace' is a required property"),
+        (lambda t: t.replace('"misplaced"', '"eaten"'), "'eaten' is not one of"),
+        (lambda t: t.replace('"complete"', '"compleat"'), "'complete' is a required property"),
+        (lambda t: t.replace('"page_size": 64', '"page_size": 0'), "less than the minimum of 1"),
+        (lambda t: t.replace('"page_size": 64', '"page_size": "64"'), "is not of type 'integer'"),
+        (lambda t: t.replace('"page_size": 64', '"page_size": null'), "is not of type 'integer'"),
+        (lambda t: t.replace('"GP101"', '"GP999"'), "GP999 is unknown"),
+        (lambda t: t.replace('"sglang-0.5.18"', '"sglang-0"'), "is unknown"),
+        (lambda t: t.replace('"state": 768', '"state": 1000000000'), "at most 200,000"),
+        (lambda t: t.replace('"id": "decode', '"id": "\\"\\"\\"import os'), "does not match"),
+        (lambda t: "[" * 100_000, "not valid JSON"),
     ],
 )
 def test_bad_case_files_write_nothing(gridproof, tmp_path, case_text, damage, said):
@@ -315,6 +346,7 @@ def test_emit_writes_compares_and_tidies(gridproof, tmp_path, case_text):
     changed.write_text(changed.read_text() + "# edited\n")
     run = gridproof("emit", "--check", "--out", str(out))
     assert run.code == 5 and str(changed) in run.out
+    assert gridproof("emit", str(file), "--out", str(out)).code == 0
     document = json.loads(case_text)
     document["cases"] = [c for c in document["cases"] if c["code"] != "GP101"]
     file.write_text(json.dumps(document))
@@ -329,6 +361,40 @@ def test_an_unwritable_folder_is_refused(gridproof, tmp_path, case_text):
     blocked.write_text("a file where a folder should be")
     run = gridproof("emit", str(file), "--out", str(blocked))
     assert run.code == 2 and "cannot be written" in run.err
+
+
+def test_an_edited_file_is_not_deleted(gridproof, tmp_path, case_text):
+    file, out = tmp_path / "cases.json", tmp_path / "out"
+    file.write_text(case_text)
+    assert gridproof("emit", str(file), "--out", str(out)).code == 0
+    kept = out / "sglang" / "test_decode.py"
+    kept.write_text("# mine now\n")
+    document = json.loads(case_text)
+    document["cases"] = [c for c in document["cases"] if c["code"] != "GP101"]
+    file.write_text(json.dumps(document))
+    assert gridproof("emit", str(file), "--out", str(out)).code == 0
+    assert kept.read_text() == "# mine now\n"
+
+
+def test_nothing_is_written_where_one_file_cannot_be(gridproof, tmp_path, case_text):
+    file, out = tmp_path / "cases.json", tmp_path / "out"
+    file.write_text(case_text)
+    (out / "sglang" / "test_decode.py").mkdir(parents=True)
+    run = gridproof("emit", str(file), "--out", str(out))
+    assert run.code == 2 and "no regular file" in run.err
+    assert [p.name for p in out.rglob("*")] == ["sglang", "test_decode.py"]
+
+
+def test_a_link_is_written_through_and_no_device_is_replaced(gridproof, tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    assert gridproof("search", *KIMI, "--out", str(link)).code == 0
+    assert link.is_symlink() and valid(target.read_text())
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    run = gridproof("search", *KIMI, "--out", str(pipe))
+    assert run.code == 2 and "no regular file" in run.err and pipe.is_fifo()
 
 
 def test_a_fault_of_gridproof_itself_exits_70(gridproof, monkeypatch):
@@ -361,6 +427,33 @@ def test_results_and_notes_go_apart_and_colour_is_asked_for():
     assert (
         "\x1b" not in module("--color", "auto", "prove", "--family", "insert", NO_COLOR="1").stdout
     )
+
+
+def test_a_reader_that_goes_away_changes_no_exit_code():
+    for arguments, code in (
+        (("designs",), 0),
+        (("search", *KIMI, "--engine", "sglang==0.5.18"), 1),
+    ):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gridproof", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+        assert process.wait() == code
+
+
+def test_an_interrupted_proof_exits_130():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gridproof", "prove", "--seeds", "1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate()
+    assert process.returncode == 130 and b"Traceback" not in error
 
 
 def test_help_tells_the_exit_codes():

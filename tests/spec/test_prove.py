@@ -3,9 +3,9 @@
 import pytest
 
 from spec import prove as prove_module
-from spec.numbers import divides, lcm
+from spec.numbers import choose, divides, lcm, smallest
 from spec.prove import Obligation, Prover, shown
-from spec.sglang.rules import extend, flush, grids, insert, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, verify
 from spec.sglang.theorems import LIBRARY
 from spec.smt.solver import Limits
 from spec.theorem import Library, Statement
@@ -97,6 +97,72 @@ def forgets_the_chunk(c):
 
 
 MUTANTS = [
+    (
+        insert,
+        "node_depth",
+        lambda t, k, d: (smallest(k, d) + t - 1) // t * t,
+        "a_node_is_the_deepest_one_that_the_donation_reaches",
+    ),
+    (insert, "node_depth", lambda t, k, d: d // t * t, "no_node_is_deeper_than_its_key"),
+    (insert, "accepts_any_depth", lambda t, d: d < 0, "decode_checkpoint_lands_on_a_node"),
+    (grids, "period", lambda c, g: 1, "one_checkpoint_in_a_period_lands_on_a_node"),
+    (
+        grids,
+        "period",
+        lambda c, g: grids.tree_page(c),
+        "no_other_checkpoint_in_a_period_lands_on_a_node",
+    ),
+    (
+        grids,
+        "tree_page",
+        lambda c: 2 * c.page_size * c.dcp_size,
+        "without_dcp_the_tree_page_is_the_configured_page",
+    ),
+    (verify, "crosses", lambda g, p, a: a >= g, "no_depth_on_the_grid_is_passed_unsaved"),
+    (
+        verify,
+        "crosses",
+        lambda g, p, a: divides(g, p + a),
+        "no_depth_on_the_grid_is_passed_unsaved",
+    ),
+    (
+        verify,
+        "tracking_point",
+        lambda g, p, a: (p // g + 1) * g,
+        "no_depth_on_the_grid_is_passed_unsaved",
+    ),
+    (
+        extend,
+        "relative_donates",
+        lambda g, c, p, e: e >= p,
+        "a_relative_extend_donates_what_it_computed",
+    ),
+    (
+        extend,
+        "absolute_depth",
+        lambda g, p, e: (e - 1) // g * g,
+        "an_absolute_extend_misses_no_depth_from_a_prefix_on_the_grid",
+    ),
+    (extend, "forces_intermediate", lambda s, p, e, d: e >= 0, "the_row_read_exists"),
+    (extend, "tracked_length", lambda s, p, e, d: d + 1, "the_row_read_exists"),
+    (
+        decode,
+        "snapshot_step",
+        lambda g, n: (n % g != 0) == True,  # noqa: E712
+        "decode_checkpoint_lands_on_a_node",
+    ),
+    (
+        extend,
+        "absolute_donates",
+        lambda g, c, p, e: (e < p) == False,  # noqa: E712
+        "an_absolute_extend_lands_on_a_node",
+    ),
+    (
+        extend,
+        "depth_is_on_the_chunk",
+        lambda c, p, d: divides(2 * c, d),
+        "the_old_assertion_holds_from_a_prefix_on_the_cache_chunk",
+    ),
     (grids, "track_grid", raw_interval, "decode_checkpoint_lands_on_a_node"),
     (grids, "track_grid", forgets_dcp, "decode_checkpoint_lands_on_a_node"),
     (grids, "track_grid", product_grid, "no_common_multiple_is_missed"),
@@ -250,6 +316,57 @@ def test_definitions_say_nothing_where_a_divisor_is_not_positive():
 
     result = Prover().prove(own_theorem(divisors_are_positive))
     assert result.verdict == "refuted"
+
+
+FALSE_CLAIMS = {
+    "truths_compared": lambda d, c, n: Statement(
+        {"same": divides(c.page_size, n) == divides(c.dcp_size, n)}, c.page_size == c.dcp_size
+    ),
+    "truths_told_apart": lambda d, c, n: Statement(
+        {"any": n >= 1}, divides(c.page_size, n) != divides(c.dcp_size, n)
+    ),
+    "truth_is_false": lambda d, c, n: Statement(
+        {"no": divides(c.page_size, n) == False},
+        c.page_size == 99,
+    ),
+    "truth_is_true": lambda d, c, n: Statement({"yes": (n >= 1) == True}, n >= 1000),  # noqa: E712
+    "chosen_by_a_comparison": lambda d, c, n: Statement(
+        {"any": n >= 1},
+        choose(divides(c.page_size, n) == divides(c.dcp_size, n), n - n + 1, 0) == 0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_CLAIMS)
+def test_false_claims_about_truths_are_refuted(name):
+    def claim(design, c, n):
+        """False."""
+        return FALSE_CLAIMS[name](design, c, n)
+
+    assert Prover().prove(own_theorem(claim)).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        lambda d, c, n: Statement({"any": n < 1.5}, n == 7),
+        lambda d, c, n: Statement({"any": n >= 1}, n * 0.5 == 0),
+        lambda d, c, n: Statement({"any": n != "1"}, n >= 2),
+        lambda d, c, n: Statement({"any": n >= 1}, (n >= 1) + n >= 3),
+    ],
+)
+def test_what_is_no_whole_number_is_an_error_and_never_rounded(claim):
+    def rounded(design, c, n):
+        """False."""
+        return claim(design, c, n)
+
+    assert Prover().prove(own_theorem(rounded)).verdict == "error"
+
+
+def test_terms_that_differ_from_integers_are_found_out_at_the_witness(monkeypatch):
+    monkeypatch.setattr(prove_module.Ledger, "negation", lambda ledger, truth: ledger.truth(truth))
+    result = Prover().prove(LIBRARY["the_row_read_exists"])
+    assert result.verdict == "error" and "differ at the witness" in result.reason
 
 
 def test_shown_is_strict():
