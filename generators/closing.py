@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+import numpy
 
 from generators.blocks import accepted, blocks, other_fields
 from generators.domain import Axis, Domain
@@ -34,6 +36,16 @@ SEPARATORS: dict[str, Callable[[Any], Truth]] = {
     ),
 }
 _LISTED = 16
+# Page, dcp and chunk: all that an extend of the modelled releases depends on.
+Geometry = tuple[int, int, int]
+MOST_GEOMETRIES = 256
+
+
+class Broken(Protocol):
+    """What was found of one class: how many configurations it breaks, and which geometries."""
+
+    members: int
+    geometries: set[Geometry]
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,36 @@ def _shown_for_all(
     return all(shown(_theorem(design, domain, klass, guards, o, besides)) for o in kinds)
 
 
+def _shown_one_by_one(
+    design: Design, domain: Domain, klass: ExtendClass, guards: bool, broken: set[Geometry]
+) -> bool:
+    """Whether the solver shows it for each geometry apart, those left out that are known to break."""
+    geometries = _geometries(design, domain, guards) - broken
+    if len(geometries) > MOST_GEOMETRIES:
+        return False
+    for page, dcp, chunk in sorted(geometries):
+        axes = {
+            **domain.axes,
+            "page_size": (page,),
+            "dcp_size": (dcp,),
+            "mamba_chunk_size": (chunk,),
+        }
+        if not _shown_for_all(design, Domain(axes), klass, False):
+            return False
+    return True
+
+
+def _geometries(design: Design, domain: Domain, guards: bool) -> set[Geometry]:
+    """Page, dcp and chunk of every configuration of the domain, each combination once."""
+    names = ("page_size", "dcp_size", "mamba_chunk_size")
+    found: set[Geometry] = set()
+    for block, _ in blocks(design, domain, guards):
+        if len(block):
+            rows = numpy.stack([block.numeric[n] for n in names], axis=1)
+            found |= {(int(p), int(d), int(c)) for p, d, c in numpy.unique(rows, axis=0)}
+    return found
+
+
 def _cuts(others: Mapping[str, Any]) -> bool:
     return others["chunked_prefill_size"] != -1
 
@@ -139,7 +181,7 @@ def close_extends(
     domain: Domain,
     guards: bool,
     configurations: int,
-    found: Mapping[ExtendClass, int],
+    found: Mapping[ExtendClass, Broken],
     progress: Callable[[str, int, int], None],
 ) -> Closed:
     """Show that classes not found do not exist, and that those found break no more configurations than counted."""
@@ -148,18 +190,22 @@ def close_extends(
     for done, klass in enumerate(classes):
         progress("showing that there is no other", done, len(classes))
         if klass not in found:
-            if not _shown_for_all(design, domain, klass, guards):
+            if not _shown_for_all(design, domain, klass, guards) and not _shown_one_by_one(
+                design, domain, klass, guards, set()
+            ):
                 complete = False
                 where = "on" if klass.prefix_on_page else "off"
                 notes.append(
                     f"not shown that no configuration has {klass.code.id} "
                     f"({klass.code.name}) from a prefix {where} the tree page"
                 )
-        elif found[klass] == configurations:
+        elif found[klass].members == configurations:
             exact.add(klass)
         else:
-            separator = _separator(design, domain, guards, klass, found[klass])
-            if separator and _shown_for_all(design, domain, klass, guards, separator):
+            separator = _separator(design, domain, guards, klass, found[klass].members)
+            if (separator and _shown_for_all(design, domain, klass, guards, separator)) or (
+                _shown_one_by_one(design, domain, klass, guards, found[klass].geometries)
+            ):
                 exact.add(klass)
     progress("showing that there is no other", len(classes), len(classes))
     return Closed(complete, exact, tuple(notes))

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from generators import codes
 from generators.cases import Event
 from generators.codes import Code
@@ -219,6 +221,39 @@ def extend_candidates(design: Design, c: Any) -> list[tuple[Number, Number]]:
     lengths = [grid, grid + one, grid + state, grid + chunk, above + grid, above + grid + grid]
     lengths += [above + grid + one, page + one, page + chunk + one]
     return [(prefix, prefix + length) for prefix in prefixes for length in lengths]
+
+
+# Pairs of prefix and end looked at in one go, and the longest extend (tokens) that is made shorter.
+_PAIRS = 300_000
+_LONGEST_SHRUNK = 4_096
+
+
+def shrink_extend(
+    design: Design, c: Any, klass: ExtendClass, prefix: int, end: int
+) -> tuple[int, int]:
+    """The shortest extend (prefix and end, tokens) that goes wrong in the same way: events first, then tokens."""
+    if end > _LONGEST_SHRUNK:
+        return prefix, end
+    first = _first_failure(design, c, klass, numpy.zeros(end, dtype=int), numpy.arange(1, end + 1))
+    if first is not None:
+        return first
+    low = 1
+    while low <= end:
+        high = min(end, low + max(0, _PAIRS // end - 1))
+        ends = numpy.repeat(numpy.arange(low, high + 1), numpy.arange(low, high + 1))
+        prefixes = numpy.concatenate([numpy.arange(e) for e in range(low, high + 1)])
+        if (first := _first_failure(design, c, klass, prefixes, ends)) is not None:
+            return first
+        low = high + 1
+    return prefix, end
+
+
+def _first_failure(
+    design: Design, c: Any, klass: ExtendClass, prefixes: numpy.ndarray, ends: numpy.ndarray
+) -> tuple[int, int] | None:
+    hit = numpy.broadcast_to(klass.matches(design, c, prefixes, ends), ends.shape).astype(bool)
+    where = int(numpy.argmax(hit))
+    return (int(prefixes[where]), int(ends[where])) if hit[where] else None
 
 
 def find_extend(design: Design, c: Any, klass: ExtendClass, prefix: int, end: int) -> Found:

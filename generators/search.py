@@ -34,6 +34,7 @@ class _Best:
     rank: Any = None
     configuration: dict[str, Any] = field(default_factory=dict)
     lengths: tuple[int, int] | None = None
+    geometries: set[tuple[int, int, int]] = field(default_factory=set)
 
     def offer(
         self,
@@ -54,10 +55,6 @@ class _Survey:
     configurations: int = 0
     periods: dict[tuple[str, int], _Best] = field(default_factory=dict)
     extends: dict[ExtendClass, _Best] = field(default_factory=dict)
-
-    def extends_members(self) -> dict[ExtendClass, int]:
-        """How many configurations were found broken in each way an extend can break."""
-        return {klass: best.members for klass, best in self.extends.items()}
 
 
 def _silent(text: str, done: int, total: int) -> None:
@@ -113,9 +110,14 @@ def _survey_extends(
             continue
         where = int(members[numpy.argmin(rank[members])])
         lengths = (int(prefixes[inverse[where]]), int(ends[inverse[where]]))
-        survey.extends.setdefault(klass, _Best()).offer(
-            len(members), rank[where], block.at(where), lengths
-        )
+        best = survey.extends.setdefault(klass, _Best())
+        best.offer(len(members), rank[where], block.at(where), lengths)
+        best.geometries |= _geometries_of(distinct.where(ends >= 0))
+
+
+def _geometries_of(block: Block) -> set[tuple[int, int, int]]:
+    columns = (block.numeric[n] for n in ("page_size", "dcp_size", "mamba_chunk_size"))
+    return {(int(p), int(d), int(c)) for p, d, c in zip(*columns, strict=True)}
 
 
 def _shortest_failures(
@@ -229,7 +231,7 @@ def _period_case(design: Design, reader: PeriodReader, period: int, best: _Best)
 
 def _extend_case(design: Design, klass: ExtendClass, best: _Best, exact: bool) -> Case:
     c = SimpleNamespace(**best.configuration)
-    prefix, end = best.lengths or (0, 0)
+    prefix, end = readers.shrink_extend(design, c, klass, *(best.lengths or (0, 0)))
     found = readers.find_extend(design, c, klass, prefix, end)
     where = "on-page" if klass.prefix_on_page else "off-page"
     name = f"{klass.code.name}-{klass.rule}-{where}"
@@ -281,7 +283,7 @@ def search(
         from generators.closing import close_extends
 
         closed = close_extends(
-            design, domain, guards, survey.configurations, survey.extends_members(), progress
+            design, domain, guards, survey.configurations, survey.extends, progress
         )
         exact, complete, notes = closed.exact, closed.complete, closed.notes
     if unmodelled := sorted(set(domain.axis("strategy")) - set(MODELLED_STRATEGIES)):

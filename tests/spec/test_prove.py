@@ -148,13 +148,13 @@ MUTANTS = [
     (
         decode,
         "snapshot_step",
-        lambda g, n: (n % g != 0) == True,  # noqa: E712
+        lambda g, n: (n % g != 0) == True,
         "decode_checkpoint_lands_on_a_node",
     ),
     (
         extend,
         "absolute_donates",
-        lambda g, c, p, e: (e < p) == False,  # noqa: E712
+        lambda g, c, p, e: (e < p) == False,
         "an_absolute_extend_lands_on_a_node",
     ),
     (
@@ -329,7 +329,7 @@ FALSE_CLAIMS = {
         {"no": divides(c.page_size, n) == False},
         c.page_size == 99,
     ),
-    "truth_is_true": lambda d, c, n: Statement({"yes": (n >= 1) == True}, n >= 1000),  # noqa: E712
+    "truth_is_true": lambda d, c, n: Statement({"yes": (n >= 1) == True}, n >= 1000),
     "chosen_by_a_comparison": lambda d, c, n: Statement(
         {"any": n >= 1},
         choose(divides(c.page_size, n) == divides(c.dcp_size, n), n - n + 1, 0) == 0,
