@@ -305,6 +305,8 @@ def judge(
                 source,
             )
         )
+    if _may_lose_its_slot(design, c):
+        findings.append(Finding(codes.SLOT_SWAP, "note", engine, codes.SLOT_SWAP.means, source))
     lost, wrong = _first_depths(design, c, cases)
     theorems = _rests_on(design, c, verdicts)
     if theorems is None and not _proved_alone(design, c):
@@ -323,6 +325,12 @@ def judge(
         tuple(findings),
         theorems or ("shown for this configuration alone",),
     )
+
+
+def _may_lose_its_slot(design: Design, c: Configuration) -> bool:
+    """Whether a launch runs the code in which a slot's swap was seen to go wrong on the released wheels."""
+    eager = c.strategy == "extra_buffer" and c.overlap
+    return design.boundary_lookahead and eager and not c.speculates
 
 
 def _context(launch: Launch, given: int | None) -> tuple[int, str]:

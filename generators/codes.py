@@ -72,6 +72,13 @@ FLUSH = Code(
     "every_snapshot_step_is_a_flush_step",
 )
 
+SLOT_SWAP = Code(
+    "GP401",
+    "slot-swap",
+    "under the overlap scheduler the slot of a decode checkpoint can be overwritten before it is donated "
+    "(docs/found.md); which launches and requests get there is not judged by this version",
+)
+
 CODES = {
     code.id: code
     for code in (
@@ -86,5 +93,6 @@ CODES = {
         EXTEND_ROW,
         EXTEND_ASSERTION,
         FLUSH,
+        SLOT_SWAP,
     )
 }

@@ -9,8 +9,6 @@ from spec.numbers import Number, Truth, both, choose, implies, negation
 from spec.sglang.designs import Design, ExtendRule, current
 from spec.sglang.rules import decode, extend, grids, insert, verify
 
-MODELLED_READERS = ("extend", "decode", "verify", "flush")
-
 
 @dataclass(frozen=True)
 class Checkpoint:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from spec.numbers import Truth, divides, either
@@ -45,9 +45,6 @@ class Configuration:
     @property
     def speculates(self) -> bool:
         return self.speculative_num_draft_tokens > 0
-
-
-FIELDS = tuple(f.name for f in fields(Configuration))
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def depth_is_on_the_chunk(chunk: Number, prefix: Number, depth: Number) -> Truth
 
 
 def offset_is_on_the_chunk(chunk: Number, prefix: Number, depth: Number) -> Truth:
-    """The assertion from 0.5.19 on before an earlier row is read: on the distance from the prefix (PR 36005)."""
+    """The assertion from 0.5.19 on before an earlier row is read: on the distance from the prefix."""
     return divides(chunk, depth - prefix)
 
 
