@@ -172,3 +172,63 @@ def test_an_unknown_subject_is_refused(committed):
     options = ("-p", "generators.predictions", "--predictions", manifest, "--subject", "sglang-9")
     done = run_model(committed / "model", "sglang-0.5.23", *options)
     assert done.returncode == 4 and "no prediction for sglang-9" in done.stderr
+
+
+def manifest_of(tests):
+    return {"schema": "gridproof/manifest/1", "target": "sglang", "files": {}, "tests": tests}
+
+
+PREDICTED = {"0.5.23": {"outcome": "passes", "observed": 1}}
+
+
+def run_folder(tmp_path, body, subject, *options):
+    (tmp_path / "test_it.py").write_text(body)
+    (tmp_path / "manifest.json").write_text(
+        json.dumps(manifest_of({"test_it.py::test_it": PREDICTED}))
+    )
+    return run_model(
+        tmp_path,
+        "any",
+        *("-p", "generators.predictions", "--predictions", str(tmp_path / "manifest.json")),
+        *(
+            "--subject",
+            subject,
+            "--results",
+            str(tmp_path / "results" / f"{subject}.json"),
+            *options,
+        ),
+    )
+
+
+RECORDS = "def test_it(record_property):\n    record_property('observed', {})\n"
+LACKS = (
+    "class NotComparable(Exception): ...\n"
+    "def test_it():\n    raise NotComparable('no symbol x in 9.9 for verify')\n"
+)
+
+
+def test_a_release_that_is_not_modelled_is_held_against_the_newest(tmp_path):
+    same = run_folder(tmp_path, RECORDS.format(1), "0.5.24")
+    assert same.returncode == 0 and "held against 0.5.23" in same.stdout
+    other = run_folder(tmp_path, RECORDS.format(2), "0.5.24")
+    assert other.returncode == 1 and "DRIFT test_it.py::test_it" in other.stdout
+
+
+def test_what_cannot_be_compared_is_no_failure_of_the_engine(tmp_path):
+    done = run_folder(tmp_path, LACKS, "0.5.23")
+    assert done.returncode == 3 and "NOT COMPARABLE" in done.stdout
+    assert "no symbol x" in done.stdout and "SURPRISE" not in done.stdout
+
+
+def test_the_matrix_tells_what_was_seen_on_each_release(tmp_path, capsys):
+    from generators import matrix
+
+    run_folder(tmp_path, RECORDS.format(1), "0.5.23")
+    assert matrix.main(tmp_path / "results") == 0
+    run_folder(tmp_path, RECORDS.format(2), "0.5.24")
+    capsys.readouterr()
+    assert matrix.main(tmp_path / "results") == 1
+    assert "1 NOT AS PREDICTED" in capsys.readouterr().out
+    assert matrix.main(tmp_path / "none") == 3
+    (tmp_path / "results" / "bad.json").write_text("{}")
+    assert matrix.main(tmp_path / "results") == 2
