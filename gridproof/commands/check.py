@@ -51,7 +51,9 @@ def run(
 
 def _print(output: Output, judgement: Judgement, min_severity: str) -> None:
     c, style = judgement.configuration, _STYLE[judgement.verdict]
-    output.rich(f"{judgement.engine}  [{style}]{judgement.verdict}[/{style}]")
+    unjudged = [r for r, v in judgement.readers.items() if v == "not_modelled"]
+    but = f" ({', '.join(unjudged)} not judged)" if judgement.verdict == "safe" and unjudged else ""
+    output.rich(f"{judgement.engine}  [{style}]{judgement.verdict}[/{style}]{but}")
     said = judgement.sources
     output.line(
         f"  page {c.page_size} ({said['page_size']}), dcp {c.dcp_size} ({said['dcp_size']}), "
