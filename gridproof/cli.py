@@ -46,6 +46,9 @@ _FLAG_HELP = {
 }
 
 
+_COLOURS = click.Choice(["auto", "always", "never"])
+
+
 def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
     for name in reversed(DOMAIN_FIELDS):
         option = click.option(
@@ -106,7 +109,7 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="gridproof")
 @click.option(
     "--color",
-    type=click.Choice(["auto", "always", "never"]),
+    type=_COLOURS,
     default="auto",
     help="colour of text output; NO_COLOR is honoured",
 )
@@ -300,6 +303,23 @@ def designs(ctx: click.Context, form: str) -> None:
     from gridproof.commands import designs as command
 
     _finish(command.run(_output(ctx), form))
+
+
+def _choose_colour(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.obj["colour"] = value
+
+
+for _command in main.commands.values():
+    _command.params.append(
+        click.Option(
+            ["--color"],
+            type=_COLOURS,
+            callback=_choose_colour,
+            expose_value=False,
+            help="as before the command",
+        )
+    )
 
 
 def _on_interrupt(number: int, frame: Any) -> None:

@@ -427,6 +427,9 @@ def test_results_and_notes_go_apart_and_colour_is_asked_for():
     assert (
         "\x1b" not in module("--color", "auto", "prove", "--family", "insert", NO_COLOR="1").stdout
     )
+    assert "\x1b" in module("prove", "--family", "insert", "--color", "always").stdout
+    launch = ("check", "--exit-zero", "--", "sglang", "serve", "--color", "always")
+    assert "\x1b" not in module(*launch).stdout
 
 
 def test_a_reader_that_goes_away_changes_no_exit_code():
