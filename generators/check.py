@@ -16,7 +16,7 @@ from generators.launch import Launch
 from generators.search import search
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import ABSOLUTE, Design, model_chunk
-from spec.sglang.rules import extend, grids
+from spec.sglang.rules import extend, grids, slots
 
 SCHEMA = "gridproof/findings/1"
 DEFAULT_CONTEXT = 32_768
@@ -330,7 +330,8 @@ def judge(
 def _may_lose_its_slot(design: Design, c: Configuration) -> bool:
     """Whether a launch runs the code in which a slot's swap was seen to go wrong on the released wheels."""
     eager = c.strategy == "extra_buffer" and c.overlap
-    return design.boundary_lookahead and eager and not c.speculates
+    follows = design.swap is slots.swap_follows_the_lookahead and design.boundary_lookahead
+    return follows and eager and not c.speculates
 
 
 def _context(launch: Launch, given: int | None) -> tuple[int, str]:

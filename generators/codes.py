@@ -77,6 +77,7 @@ SLOT_SWAP = Code(
     "slot-swap",
     "under the overlap scheduler the slot of a decode checkpoint can be overwritten before it is donated "
     "(docs/found.md); which launches and requests get there is not judged by this version",
+    "a_boundary_swaps_the_slots_exactly_once",
 )
 
 CODES = {

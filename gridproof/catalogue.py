@@ -21,6 +21,8 @@ def theorems() -> str:
         "",
         "Every theorem holds for all values of its parameters, each of which is a whole number of at "
         "least 1 (a prefix or a length before a verify: at least 0). None is bounded above.",
+        "They speak of the rules of the newest modelled release, unless one names a rule or a design itself; "
+        "`fails on` names the releases whose own rules break it.",
         "Lengths and depths are tokens, `dcp_size` is ranks. The proved formula comes from calling the "
         "rules in `spec/sglang/rules`.",
         "This page is written by `tox -e docs`; a test holds it and the library together.",
@@ -41,6 +43,7 @@ def theorems() -> str:
                     "",
                     f"- parameters: {', '.join(f'`{p}`' for p in parameters)}",
                     f"- hypotheses, each needed: {', '.join(f'`{h}`' for h in statement.hypotheses)}",
+                    *([f"- proved for: `{theorem.proved_for}`"] if theorem.proved_for else []),
                     f"- fails on: {caught or 'no modelled release'}",
                     f"- stated in: `{file}`",
                 ]

@@ -23,7 +23,7 @@ _LENGTHS = sorted(
     | {k * 8 for k in range(0, 33)}
     | {605, 767, 768, 1023}
 )
-_MOST_POINTS = 400_000
+_MOST_POINTS = 150_000
 
 
 def _product(axes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
@@ -32,8 +32,9 @@ def _product(axes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
 
 
 def _thinned(values: list[int], count: int) -> list[int]:
+    """Fewer values, the first few of them kept."""
     step = max(1, -(-len(values) // count))
-    return values[::step]
+    return sorted({*values[:3], *values[::step]})
 
 
 def batches(theorem: Theorem, parameters: Mapping[str, int]) -> Iterator[dict[str, numpy.ndarray]]:
@@ -53,7 +54,7 @@ def batches(theorem: Theorem, parameters: Mapping[str, int]) -> Iterator[dict[st
         yield _product(axes)
     small = {f: [v for v in _SMALL_FIELD if v >= parameters[f]] for f in fields}
     small |= {n: [v for v in _SMALL_LENGTH if v >= parameters[n]] for n in lengths}
-    while numpy.prod([len(a) for a in small.values()]) > 4 * _MOST_POINTS:
+    while numpy.prod([len(a) for a in small.values()]) > 2 * _MOST_POINTS:
         longest = max(small, key=lambda p: len(small[p]))
         small[longest] = small[longest][:-1]
     points = _product(small)

@@ -62,7 +62,8 @@ class Theorem:
     """A claim that holds for all configurations and lengths that satisfy its hypotheses.
 
     `lengths`: its further parameters with the least value of each (tokens, or steps where it says so);
-    `refuted_by`: designs known to be wrong on which it must fail.
+    `refuted_by`: designs known to be wrong on which it must fail; `proved_for`: the design it holds for,
+    where that is not the setting's.
     """
 
     id: str
@@ -72,21 +73,27 @@ class Theorem:
     setting: Setting
     lengths: Mapping[str, int]
     refuted_by: tuple[str, ...] = field(default=())
+    proved_for: str | None = None
+
+    @property
+    def right(self) -> Any:
+        """The design it is proved for."""
+        return (
+            self.setting.right if self.proved_for is None else self.setting.design(self.proved_for)
+        )
 
     def parameters(self, design: Any = None) -> dict[str, int]:
         """Every symbolic parameter with its least value: the fields it reads, then its lengths."""
         recorder = _Recorder(self.setting)
         lengths = {name: max(least, 1) for name, least in self.lengths.items()}
-        self.state(design or self.setting.right, recorder, **lengths)
+        self.state(design or self.right, recorder, **lengths)
         return {**{f: self.setting.fields[f] for f in recorder.read}, **self.lengths}
 
     def at(self, values: Mapping[str, Any], design: Any = None) -> Statement:
         """The statement for these values of its parameters: ints, arrays or terms."""
         lengths = {name: values[name] for name in self.lengths}
         fields = {k: v for k, v in values.items() if k in self.setting.fields}
-        return self.state(
-            design or self.setting.right, self.setting.configuration(fields), **lengths
-        )
+        return self.state(design or self.right, self.setting.configuration(fields), **lengths)
 
 
 class Library:
@@ -101,6 +108,7 @@ class Library:
         family: str,
         *,
         refuted_by: tuple[str, ...] = (),
+        proved_for: str | None = None,
         least: Mapping[str, int] | None = None,
     ) -> Callable[[Callable[..., Statement]], Theorem]:
         """Enter a function ``(design, c, *lengths) -> Statement`` under its own name; its docstring is the claim."""
@@ -116,6 +124,7 @@ class Library:
                 setting=self.setting,
                 lengths={name: (least or {}).get(name, 1) for name in names},
                 refuted_by=refuted_by,
+                proved_for=proved_for,
             )
             if theorem.id in self._theorems:
                 raise ValueError(f"two theorems are called {theorem.id}")

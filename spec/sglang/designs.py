@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH, Guard
-from spec.sglang.rules import extend, grids, insert
+from spec.sglang.rules import extend, grids, insert, slots
 
 RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 NEWEST = RELEASES[-1]
@@ -60,6 +60,7 @@ class Design:
     verify_grid: Callable[..., Any] = grids.track_grid
     flush_grid: Callable[..., Any] = grids.track_interval
     insert_guard: Callable[..., Any] = insert.accepts_any_depth
+    swap: Callable[..., Any] = slots.swap_follows_the_lookahead
     boundary_lookahead: bool = True
     fallback_slot: bool = True
     tree_core: str = "rust"
@@ -83,6 +84,7 @@ class Design:
             "verify_saves_nothing": ", ".join(sorted(self.blind_verifiers)) or "-",
             "flush_grid": self.flush_grid.__name__,
             "insert_guard": self.insert_guard.__name__,
+            "slot_swap": self.swap.__name__ if self.boundary_lookahead else "not modelled",
             "boundary_lookahead": "yes" if self.boundary_lookahead else "no",
             "fallback_slot": "yes" if self.fallback_slot else "no",
             "tree_core": self.tree_core,
@@ -123,7 +125,17 @@ def with_insert_guard(design: Design) -> Design:
     return replace(design, name=f"{design.name}+insert-guard", insert_guard=insert.depth_has_a_node)
 
 
-PROPOSALS: dict[str, Callable[[Design], Design]] = {"insert-guard": with_insert_guard}
+def with_completed_swap(design: Design) -> Design:
+    """A proposal: the ping-pong slots are swapped when a boundary step completes, whatever was launched ahead."""
+    return replace(
+        design, name=f"{design.name}+completed-swap", swap=slots.swap_follows_the_completed_step
+    )
+
+
+PROPOSALS: dict[str, Callable[[Design], Design]] = {
+    "insert-guard": with_insert_guard,
+    "completed-swap": with_completed_swap,
+}
 DESIGNS: dict[str, Design] = _releases()
 CURRENT = DESIGNS[f"sglang-{NEWEST}"]
 

@@ -223,7 +223,7 @@ BAD = [
     (("search", "--strategy", "no_buffer", "--overlap", "off"), 4, "not modelled yet"),
     (("search", "--engine", "sglang==0.4.0"), 2, "modelled ones are 0.5.17"),
     (("search", "--engine", "vllm"), 2, "accepted are 'sglang'"),
-    (("search", "--design", "sglang-0.5.18+magic"), 2, "known are insert-guard"),
+    (("search", "--design", "sglang-0.5.18+magic"), 2, "known are insert-guard, completed-swap"),
     (("search", "--engine", "sglang", "--design", "sglang-0.5.18"), 2, "give one of them"),
     (("search", "--page-size", ""), 3, "empty set"),
     (("search", "--dcp-size", "8..1"), 3, "empty set"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spec import numbers
 from spec.sglang import checkpoints, configuration
 from spec.sglang.designs import DESIGNS
-from spec.sglang.rules import decode, extend, flush, grids, insert, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, slots, verify
 from spec.smt.terms import Formula, Ledger, Term
 
 FIELDS = ("page_size", "dcp_size", "mamba_chunk_size", "mamba_track_interval")
@@ -45,6 +45,10 @@ DEPTH_RULES = {
     "tracking_point": lambda g, a, b: verify.tracking_point(g, a, b - a),
     "saved_step": lambda g, a, b: verify.saved_step(g, a, b - a),
     "node_depth": insert.node_depth,
+    "swap_follows_the_lookahead": lambda g, a, b: slots.swap_follows_the_lookahead(g, b, a % 2),
+    "swap_follows_the_completed_step": lambda g, a, b: slots.swap_follows_the_completed_step(
+        g, b, a % 2
+    ),
     "depth_has_a_node": lambda g, a, b: insert.depth_has_a_node(g, b),
 }
 
