@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.codes import CODES
-from generators.errors import BadInput, NothingToDo
+from generators.errors import BadInput, NothingToDo, read_text
 
 SCHEMA = "gridproof/cases/1"
 
@@ -105,10 +105,8 @@ def _validate(data: Any, where: str) -> None:
 def read_cases(path: Path) -> CaseFile:
     """A file of cases; anything else is refused in one sentence, an empty one is `NothingToDo`."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid JSON, perhaps cut short ({error})") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else type(data).__name__

@@ -54,7 +54,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A configuration under one release; depths in tokens."""
+    """A configuration under one release; depths in tokens.
+
+    `theorems`: what the safe readers rest on; `shown_alone`: where none fits the extend, whether the solver
+    showed its safety for this one configuration.
+    """
 
     source: str
     engine: str
@@ -68,6 +72,7 @@ class Judgement:
     smallest_cached: int | None
     findings: tuple[Finding, ...]
     theorems: tuple[str, ...] = field(default=())
+    shown_alone: bool = False
 
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
@@ -85,6 +90,7 @@ class Judgement:
             "first_wrong_depth": self.first_wrong_depth,
             "smallest_cached": self.smallest_cached,
             "theorems": list(self.theorems),
+            "shown_alone": self.shown_alone,
         }
 
 
@@ -309,8 +315,10 @@ def judge(
         findings.append(Finding(codes.SLOT_SWAP, "note", engine, codes.SLOT_SWAP.means, source))
     lost, wrong = _first_depths(design, c, cases)
     theorems = _rests_on(design, c, verdicts)
-    if theorems is None and not _proved_alone(design, c):
+    alone = theorems is None and _proved_alone(design, c)
+    if theorems is None and not alone:
         verdicts["extend"] = "not_modelled"
+        verdict = "not_modelled" if verdict == "safe" else verdict
     return Judgement(
         source,
         engine,
@@ -323,7 +331,8 @@ def judge(
         wrong,
         smallest,
         tuple(findings),
-        theorems or ("shown for this configuration alone",),
+        theorems or (),
+        alone,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.errors import BadInput, NothingToDo
+from generators.errors import BadInput, NothingToDo, read_text
 from spec.sglang.configuration import NUMERIC_FIELDS, RECURRENCES, STRATEGIES, Configuration
 
 DEFAULTS = Configuration()
@@ -176,10 +176,8 @@ def check_keys(keys: Iterable[str], where: str, accepted: Sequence[str] = DOMAIN
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys of a domain file, checked but not yet parsed."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid TOML ({error})") from None
     check_keys(data, str(path), (*DOMAIN_FIELDS, "engine", "design"))
     for name in ("engine", "design"):

@@ -1,5 +1,7 @@
 """What can be wrong with what the user gave, each with the exit code of the contract."""
 
+from pathlib import Path
+
 
 class UserError(Exception):
     """A sentence for the user: what was wrong and what would be accepted."""
@@ -29,3 +31,16 @@ class Vacuous(UserError):
     """Well-formed values of which the guards exclude all; emitted files out of date."""
 
     exit_code = 5
+
+
+def read_text(path: Path) -> str:
+    """The text of a regular file; anything else is refused in one sentence."""
+    try:
+        if path.exists() and not path.is_file():
+            raise BadInput(f"{path}: cannot be read (it is no regular file)")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: cannot be read (no UTF-8: {error.reason})") from None
+    except (OSError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or "a link that leads back to itself"
+        raise BadInput(f"{path}: cannot be read ({why})") from None

@@ -102,35 +102,101 @@ def _flags(command: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def _words(command: Sequence[str]) -> list[str]:
-    """The words of a command; one that holds a whole command (of a shell, a container) is split as well."""
-    words: list[str] = []
-    for word in command:
-        if any(c.isspace() for c in word) and any(name in word for name in ("sglang", "vllm")):
-            try:
-                words += _words(shlex.split(word))
-            except ValueError as error:
-                raise BadInput(f"the command cannot be split into words: {error}") from None
-        else:
-            words.append(word)
-    return words
+def _shell_commands(text: str) -> list[list[str]]:
+    """The simple commands of a shell text: comments left out, split at ; & | and at ends of lines."""
+    commands: list[list[str]] = [[]]
+    for line in text.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        lexer.whitespace_split, lexer.commenters = True, "#"
+        commands.append([])
+        for token in lexer:
+            if set(token) <= set(";&|"):
+                commands.append([])
+            else:
+                commands[-1].append(token)
+    return [command for command in commands if command]
 
 
-def _launched(words: list[str]) -> tuple[str, list[str]]:
-    """The engine that a command starts, and the words behind the one that starts it."""
-    for i, word in enumerate(words):
-        name = word.rsplit("/", 1)[-1]
-        follows = words[i + 1] if i + 1 < len(words) else ""
-        if name in ("sglang.launch_server", "launch_server.py") or (
-            name == "sglang" and follows == "serve"
-        ):
-            return "sglang", words[i + 1 :]
-        if name.startswith("vllm.entrypoints") or (name == "vllm" and follows == "serve"):
-            return "vllm", words[i + 1 :]
-    raise BadInput(
-        "no engine is started by this command; accepted are 'python -m sglang.launch_server ...' "
-        "and 'sglang serve ...', alone or inside another command"
+_SHELLS = ("ash", "bash", "dash", "ksh", "sh", "zsh")
+
+
+def _is_run(words: Sequence[str], i: int) -> bool:
+    """Whether the word at `i` is the text of a command: all there is, or what a shell is given behind -c."""
+    if len(words) == 1:
+        return True
+    before = [w.rsplit("/", 1)[-1] for w in words[:i]]
+    return (
+        bool(before)
+        and before[-1].startswith("-")
+        and before[-1].endswith("c")
+        and any(name in _SHELLS for name in before)
     )
+
+
+def _commands(words: Sequence[str]) -> list[list[str]]:
+    """The commands in the words of one: those of a shell text that it runs, else the words themselves."""
+    texts = [w for i, w in enumerate(words) if any(c.isspace() for c in w) and _is_run(words, i)]
+    if not texts:
+        return [list(words)]
+    try:
+        inner = [command for text in texts for command in _shell_commands(text)]
+    except ValueError as error:
+        raise BadInput(f"the command cannot be split into words: {error}") from None
+    return [found for command in inner for found in _commands(command)]
+
+
+def _starts(words: list[str], i: int) -> str | None:
+    """The engine that the word at `i` starts, if it is in a place where a command stands."""
+    name = words[i].rsplit("/", 1)[-1]
+    follows = words[i + 1] if i + 1 < len(words) else ""
+    module = i > 0 and words[i - 1] == "-m"
+    if (module and name == "sglang.launch_server") or name == "launch_server.py":
+        return "sglang"
+    if module and name.startswith("vllm.entrypoints"):
+        return "vllm"
+    if name in ("sglang", "vllm") and follows == "serve" and _may_precede(words[:i]):
+        return name
+    return None
+
+
+# Commands that run the one behind them.
+_WRAPPERS = (
+    *("conda", "docker", "env", "exec", "micromamba", "mpirun", "nerdctl", "nice", "nohup"),
+    *("numactl", "pipx", "podman", "setsid", "srun", "stdbuf", "sudo", "taskset", "time"),
+    *("timeout", "uv", "uvx", "xvfb-run"),
+)
+_CONTAINERS = ("docker", "nerdctl", "podman")
+
+
+def _may_precede(words: list[str]) -> bool:
+    """Whether these words, put before a command, run it: assignments and wrappers do."""
+    rest = list(words)
+    while rest and "=" in rest[0] and not rest[0].startswith("-"):
+        rest.pop(0)
+    if not rest:
+        return True
+    name = rest[0].rsplit("/", 1)[-1]
+    if name in _CONTAINERS:
+        return "run" in rest[1:3] or "exec" in rest[1:3]
+    return name in _WRAPPERS
+
+
+def _launched(command: Sequence[str]) -> tuple[str, list[str]]:
+    """The engine that a command starts, and the words behind the one that starts it."""
+    found = [
+        (engine, words[i + 1 :])
+        for words in _commands(command)
+        for i in range(len(words))
+        if (engine := _starts(words, i))
+    ]
+    if len(found) > 1:
+        raise BadInput("this command starts more than one engine; give one launch at a time")
+    if not found:
+        raise BadInput(
+            "no engine is started by this command; accepted are 'python -m sglang.launch_server ...' "
+            "and 'sglang serve ...', alone or inside another command"
+        )
+    return found[0]
 
 
 def models() -> list[dict[str, Any]]:
@@ -177,7 +243,7 @@ def _strategy(given: dict[str, Any], overlap: bool, page: int) -> tuple[str, str
 
 def read_launch(command: Sequence[str]) -> Launch:
     """The configuration that a launch command resolves to; `BadInput` for a value no engine would take."""
-    engine, words = _launched(_words(command))
+    engine, words = _launched(command)
     given = _flags(words)
     facts = _model_facts(given.get("model_path"))
     defaults, sources = Configuration(), {}

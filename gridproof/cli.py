@@ -46,6 +46,15 @@ _FLAG_HELP = {
 }
 
 
+class _Place(click.Path):
+    """A path on the command line; an empty one is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("an empty path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _COLOURS = click.Choice(["auto", "always", "never"])
 
 
@@ -75,19 +84,36 @@ def _settings(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise BadInput(f"{path}: [tool.gridproof] must be a table of options")
     options = {
-        opt.lstrip("-").replace("-", "_"): str(p.name)
+        opt.lstrip("-").replace("-", "_"): p
         for command in commands.values()
         for p in command.params
+        if isinstance(p, click.Option)
         for opt in p.opts
         if opt.startswith("--")
     }
     table = {k.replace("-", "_"): v for k, v in table.items()}
     check_keys(table, f"[tool.gridproof] of {path}", sorted(options))
-    listed = ("family", "theorem", "target")
-    return {
-        options[k]: v if k in listed or not isinstance(v, list) else ",".join(map(str, v))
-        for k, v in table.items()
-    }
+    return {str(options[k].name): _setting(path, k, v, options[k]) for k, v in table.items()}
+
+
+def _setting(path: Path, key: str, value: Any, option: click.Option) -> Any:
+    """A setting as its option takes it: true or false, a list of texts, a text or a whole number."""
+    values = value if isinstance(value, list) else [value]
+    plain = all(isinstance(v, str | int) and not isinstance(v, bool) for v in values)
+    if option.is_flag:
+        fits, wanted, taken = isinstance(value, bool), "true or false", value
+    elif option.multiple:
+        fits, wanted, taken = plain, "a text or a list of texts", [str(v) for v in values]
+    elif option.name in DOMAIN_FIELDS:
+        fits = plain or isinstance(value, bool)
+        taken = ",".join(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
+        wanted = "a text, a whole number or a list of them"
+    else:
+        fits = plain and not isinstance(value, list)
+        wanted, taken = "a text or a whole number", str(value)
+    if not fits:
+        raise BadInput(f"{path}: [tool.gridproof] {key} must be {wanted}")
+    return taken
 
 
 class _Group(click.Group):
@@ -157,7 +183,7 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
     help="z3 resources a query may use",
 )
 @click.option(
-    "--export", type=click.Path(path_type=Path), help="write SMT-LIB 2, one file an obligation"
+    "--export", type=_Place(path_type=Path), help="write SMT-LIB 2, one file an obligation"
 )
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text")
 @_EXIT_ZERO
@@ -187,9 +213,7 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @main.command()
 @_ENGINE
 @click.option("--design", help="a named design: sglang-0.5.18, sglang-0.5.18+insert-guard")
-@click.option(
-    "--domain", "domain_file", type=click.Path(path_type=Path), help="TOML file of values"
-)
+@click.option("--domain", "domain_file", type=_Place(path_type=Path), help="TOML file of values")
 @_with_domain
 @click.option(
     "--kind", type=click.Choice(["configurations", "traces"]), help="default: all modelled"
@@ -198,7 +222,7 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @click.option(
     "--smallest", is_flag=True, help="show the smallest numbers, not what a person would write"
 )
-@click.option("--out", type=click.Path(path_type=Path), help="write the cases to this file as JSON")
+@click.option("--out", type=_Place(path_type=Path), help="write the cases to this file as JSON")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @_EXIT_ZERO
 @click.pass_context
@@ -225,9 +249,9 @@ def search(
 
 
 @main.command()
-@click.argument("cases", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("cases", nargs=-1, type=_Place(path_type=Path))
 @click.option("--target", type=click.Choice(["model", "sglang", "replay"]), multiple=True)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("generated_tests"))
+@click.option("--out", type=_Place(path_type=Path), default=Path("generated_tests"))
 @click.option(
     "--check", "only_check", is_flag=True, help="write nothing; exit 5 where files differ"
 )
@@ -289,7 +313,7 @@ def explain(ctx: click.Context, what: str) -> None:
 
 
 @main.command()
-@click.argument("cases", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("cases", nargs=-1, type=_Place(path_type=Path))
 def replay(cases: tuple[Path, ...]) -> None:
     """Run cases on the recurrences: comes in a later version."""
     raise NothingToDo("replay is not part of this version yet; nothing was run")

@@ -24,9 +24,10 @@ def check_writable(paths: Iterable[Path]) -> None:
                 raise BadInput(
                     f"{path}: cannot be written ({folder} is no folder you may write to)"
                 )
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             shown = str(path) if len(str(path)) <= 80 else f"{str(path)[:80]}..."
-            raise BadInput(f"{shown}: cannot be written ({error.strerror})") from None
+            why = getattr(error, "strerror", None) or "a link that leads back to itself"
+            raise BadInput(f"{shown}: cannot be written ({why})") from None
 
 
 def write(path: Path, text: str) -> None:

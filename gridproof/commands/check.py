@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from generators.cases import text_of
 from generators.check import Judgement, findings_document, judge
 from generators.errors import BadInput, NothingToDo
@@ -29,6 +31,10 @@ def run(
     command: tuple[str, ...],
 ) -> int:
     """Judge the command for one release or all, print the findings, return the exit code."""
+    if len(command) == 1 and Path(command[0]).is_file():
+        raise NothingToDo(
+            f"{command[0]}: files of launch commands are read by a later version; give one after '--'"
+        )
     if not command:
         raise NothingToDo("no launch command given; write it after '--'")
     if all_releases and engine is not None:
@@ -68,7 +74,8 @@ def _print(output: Output, judgement: Judgement, min_severity: str) -> None:
     )
     output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
     if judgement.verdict == "safe":
-        output.line(f"  rests on {', '.join(judgement.theorems)}")
+        shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
+        output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
     for finding in judgement.findings:
         if _SEVERITIES.index(finding.severity) >= _SEVERITIES.index(min_severity):
             output.line(f"  {finding.severity} {finding.code.id}: {finding.message}")

@@ -129,6 +129,8 @@ def _print(output: Output, found: CaseFile, kind: str | None) -> None:
         output.line(f"{n} class{'' if n == 1 else 'es'}, and shown that there is no other")
     else:
         output.line("no configuration breaks it: shown for all lengths")
+    if any(case.members is None for case in found.cases):
+        output.line("?: how many configurations the class breaks was not shown")
     for note in found.notes:
         output.line(f"note: {note}")
     if kind is None:

@@ -141,7 +141,7 @@ def test_where_no_theorem_fits_the_solver_shows_it_for_the_configuration():
     )
     assert judgement.verdict in ("safe", "unsafe")
     if judgement.readers["extend"] == "safe":
-        assert judgement.theorems == ("shown for this configuration alone",)
+        assert judgement.shown_alone
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,47 @@ def test_the_slot_fault_is_told_where_the_launch_runs_that_code():
     assert not told("--mamba-radix-cache-strategy extra_buffer_lazy")
     assert not told("--speculative-algorithm EAGLE --speculative-num-steps 3")
     assert not told("--page-size 64 --disable-overlap-schedule")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sglang serve --page-size 64 # --dcp-size 8",
+        "sglang serve --page-size 64 && other --dcp-size 8",
+        "sglang serve --page-size 64; other --dcp-size 8",
+        "sglang serve --page-size 64\nother --dcp-size 8",
+        "sglang serve --page-size 64 # first\nother --dcp-size 8",
+        "sglang serve --page-size 64 | tee --dcp-size 8",
+        "cd /x && HF_HOME=/y exec sglang serve \\\n --page-size 64 &",
+    ],
+)
+def test_flags_of_comments_and_other_commands_are_not_the_launchs(command):
+    for words in ([command], ["bash", "-c", command], ["docker", "run", "i", "sh", "-c", command]):
+        configuration = read_launch(words).configuration
+        assert (configuration.page_size, configuration.dcp_size) == (64, 1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo sglang serve",
+        "grep 'sglang serve' log",
+        "man sglang serve",
+        "docker rm sglang serve",
+        "ls sglang serve --page-size 64",
+        "pip install sglang",
+    ],
+)
+def test_what_starts_no_engine_is_refused(command):
+    with pytest.raises(BadInput, match="no engine is started"):
+        read_launch(shlex.split(command))
+    with pytest.raises(BadInput, match="no engine is started"):
+        read_launch(["# sglang serve --page-size 64"])
+
+
+def test_two_launches_in_one_command_are_refused():
+    with pytest.raises(BadInput, match="more than one engine"):
+        read_launch(["sglang serve --page-size 64 & sglang serve --dcp-size 8"])
 
 
 def test_a_configuration_file_is_not_read():

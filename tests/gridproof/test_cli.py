@@ -149,6 +149,11 @@ def test_settings_of_pyproject(gridproof, tmp_path, monkeypatch):
         ("[tool.gridproof]\nengine = ", "cannot be read"),
         ("[tool]\ngridproof = 5", "must be a table"),
         ("tool = 3", "must be a table"),
+        ("[tool.gridproof]\nexit_zero = 2", "must be true or false"),
+        ("[tool.gridproof]\nout = [1]", "a text or a whole number"),
+        ("[tool.gridproof]\nseeds = 1.9", "a text or a whole number"),
+        ("[tool.gridproof]\nfamily = 1.5", "a list of texts"),
+        ("[tool.gridproof]\npage_size = {a = 1}", "a list of them"),
     ],
 )
 def test_bad_settings_are_refused(gridproof, tmp_path, monkeypatch, line, said):
@@ -395,6 +400,30 @@ def test_a_link_is_written_through_and_no_device_is_replaced(gridproof, tmp_path
     os.mkfifo(pipe)
     run = gridproof("search", *KIMI, "--out", str(pipe))
     assert run.code == 2 and "no regular file" in run.err and pipe.is_fifo()
+
+
+def test_a_loop_of_links_and_an_empty_path_are_refused(gridproof, tmp_path, case_text):
+    loop, file = tmp_path / "loop", tmp_path / "cases.json"
+    loop.symlink_to(loop)
+    file.write_text(case_text)
+    assert gridproof("search", *KIMI, "--out", str(loop)).code == 2
+    assert gridproof("emit", str(file), "--out", str(loop)).code == 2
+    assert gridproof("emit", str(file), "--out", "").code == 2
+
+
+def test_what_is_no_regular_file_is_not_read(gridproof, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for arguments in (("emit", str(pipe)), ("search", "--domain", str(pipe))):
+        run = gridproof(*arguments)
+        assert run.code == 2 and "no regular file" in run.err
+
+
+def test_a_file_of_launch_commands_is_for_a_later_version(gridproof, tmp_path):
+    file = tmp_path / "launch.sh"
+    file.write_text("sglang serve\n")
+    run = gridproof("check", str(file))
+    assert run.code == 3 and "later version" in run.err
 
 
 def test_a_fault_of_gridproof_itself_exits_70(gridproof, monkeypatch):
