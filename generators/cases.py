@@ -74,6 +74,15 @@ class CaseFile:
         }
 
 
+def spelled(configuration: dict[str, Any]) -> str:
+    """A configuration as part of a name: of a case, of a test's id."""
+    c = configuration
+    return (
+        f"page{c['page_size']}-dcp{c['dcp_size']}-interval{c['mamba_track_interval']}"
+        f"-chunk{c['mamba_chunk_size']}"
+    )
+
+
 def text_of(document: dict[str, Any]) -> str:
     """JSON as gridproof writes it: indented, keys as given, one newline at the end."""
     return json.dumps(document, indent=2) + "\n"

@@ -11,7 +11,7 @@ from generators import codes, readers
 from generators.cases import Case
 from generators.codes import Code
 from generators.domain import DOMAIN_FIELDS, domain_of, flag
-from generators.errors import Vacuous
+from generators.errors import Inconclusive
 from generators.launch import Launch
 from generators.search import search
 from spec.sglang.configuration import Configuration
@@ -114,16 +114,13 @@ def _safe_interval(design: Design, c: Configuration) -> dict[str, Any] | None:
     """A track interval with which the release's decode and verify land on nodes, if that is all that is wrong."""
     interval = math.lcm(grids.tree_page(c), c.mamba_track_interval)
     changed = replace(c, mamba_track_interval=interval)
-    if _cases(design, changed):
+    if refused_by(design, changed) or _cases(design, changed):
         return None
     return {"flags": {"--mamba-track-interval": str(interval)}, "safe": True}
 
 
 def _cases(design: Design, c: Configuration) -> Sequence[Case]:
-    try:
-        return search(design, domain_of(c), close=False).cases
-    except Vacuous:
-        return ()
+    return search(design, domain_of(c), close=False).cases
 
 
 def _case_finding(design: Design, c: Configuration, case: Case, source: str) -> Finding:
@@ -225,7 +222,10 @@ def _rests_on(design: Design, c: Configuration, verdicts: dict[str, str]) -> tup
 
 def _proved_alone(design: Design, c: Configuration) -> bool:
     """Whether the solver shows for this one configuration that no extend goes wrong."""
-    return search(design, domain_of(c), close=True).complete
+    try:
+        return search(design, domain_of(c), close=True).complete
+    except Inconclusive:
+        return False
 
 
 def _first_depths(design: Design, c: Configuration, cases: Sequence[Case]):

@@ -10,7 +10,7 @@ import numpy
 
 from generators.blocks import accepted, blocks, other_fields
 from generators.domain import Axis, Domain
-from generators.readers import ExtendClass, extend_classes
+from generators.readers import GEOMETRY, ExtendClass, extend_classes
 from spec.numbers import Truth, both, either, negation
 from spec.prove import shown
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
@@ -146,11 +146,10 @@ def _shown_one_by_one(
 
 def _geometries(design: Design, domain: Domain, guards: bool) -> set[Geometry]:
     """Page, dcp and chunk of every configuration of the domain, each combination once."""
-    names = ("page_size", "dcp_size", "mamba_chunk_size")
     found: set[Geometry] = set()
     for block, _ in blocks(design, domain, guards):
         if len(block):
-            rows = numpy.stack([block.numeric[n] for n in names], axis=1)
+            rows = numpy.stack([block.numeric[n] for n in GEOMETRY], axis=1)
             found |= {(int(p), int(d), int(c)) for p, d, c in numpy.unique(rows, axis=0)}
     return found
 

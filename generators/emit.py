@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from generators import manifest
-from generators.cases import Case, CaseFile, text_of
+from generators.cases import Case, CaseFile, spelled, text_of
 from generators.codes import CODES, VERIFY_GRID
 from generators.errors import BadInput
 from generators.mechanisms import Check, Emitted, TestGroup, emitted
@@ -102,11 +102,7 @@ def _guarded(case: Case) -> str:
 
 def _constant(check: Check) -> str:
     """The name of a check's configuration in an emitted file."""
-    c = check.arguments["configuration"]
-    return (
-        f"PAGE{c['page_size']}_DCP{c['dcp_size']}"
-        f"_INTERVAL{c['mamba_track_interval']}_CHUNK{c['mamba_chunk_size']}"
-    )
+    return spelled(check.arguments["configuration"]).upper().replace("-", "_")
 
 
 def _configurations(groups: Sequence[TestGroup]) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from generators import codes, expectations
-from generators.cases import Case
+from generators.cases import Case, spelled
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import Design
 
@@ -56,15 +56,6 @@ def _rules_configuration(case: Case) -> Any:
     return expectations.configuration({**vars(Configuration()), **given})
 
 
-def spelled(case: Case) -> str:
-    """A configuration as part of a test id."""
-    c = case.configuration
-    return (
-        f"page{c['page_size']}-dcp{c['dcp_size']}-interval{c['mamba_track_interval']}"
-        f"-chunk{c['mamba_chunk_size']}"
-    )
-
-
 def _depths(case: Case) -> list[int]:
     """Depths (tokens) worth trying: multiples of what the case's trace snapshots at, one beyond the wrong one."""
     c, wrong = _rules_configuration(case), case.depths["state"] or 0
@@ -75,7 +66,9 @@ def _depths(case: Case) -> list[int]:
 
 def _of(code: codes.Code, cases: Sequence[Case]) -> list[Case]:
     """The cases with a code, one for each configuration, in the order given."""
-    return list({spelled(case): case for case in cases if case.code == code.id}.values())
+    return list(
+        {spelled(case.configuration): case for case in cases if case.code == code.id}.values()
+    )
 
 
 def _on(function: Callable[..., Any], *arguments: Any) -> Callable[[Design], Any]:
@@ -103,7 +96,7 @@ def _decode(cases: Sequence[Case]) -> Emitted | None:
         grid = _on(_grid, "decode", c)
         masks.append(
             Check(
-                spelled(case),
+                spelled(case.configuration),
                 {"configuration": shown_configuration(case), "stop": depths[-1]},
                 _on(expectations.decode_snapshots, c, 1, depths[-1]),
                 _all_nameable(expectations.tree_page(c)),
@@ -112,7 +105,7 @@ def _decode(cases: Sequence[Case]) -> Emitted | None:
         )
         followers += [
             Check(
-                f"{spelled(case)}-finish{stop}",
+                f"{spelled(case.configuration)}-finish{stop}",
                 {"configuration": shown_configuration(case), "stop": stop},
                 _on(expectations.follower_after_decode, c, 1, stop),
                 _lands,
@@ -155,7 +148,7 @@ def _verify(cases: Sequence[Case]) -> Emitted | None:
                 }
                 checks.append(
                     Check(
-                        f"{spelled(case)}-from{pre}-accept{accepted}",
+                        f"{spelled(case.configuration)}-from{pre}-accept{accepted}",
                         arguments,
                         _on(expectations.verify_snapshot, c, pre, accepted),
                         _saves_what_it_should(page, pre, accepted),
@@ -199,7 +192,9 @@ def _extend(cases: Sequence[Case]) -> Emitted | None:
     tried: dict[str, tuple[Case, int, int]] = {}
     for case in chosen:
         for prefix, end in (_chunks(case), _REPORTED):
-            tried.setdefault(f"{spelled(case)}-from{prefix}-to{end}", (case, prefix, end))
+            tried.setdefault(
+                f"{spelled(case.configuration)}-from{prefix}-to{end}", (case, prefix, end)
+            )
     donated, followers = [], []
     for name, (case, prefix, end) in tried.items():
         c = _rules_configuration(case)

@@ -20,12 +20,16 @@ from spec.sglang.checkpoints import (
     Checkpoint,
     decode_checkpoint,
     extend_checkpoint,
+    flushed_checkpoint,
     misplaced,
     node_of,
     verify_checkpoint,
 )
 from spec.sglang.designs import Design
 from spec.sglang.rules import grids
+
+# All that an extend of the modelled releases depends on.
+GEOMETRY = ("page_size", "dcp_size", "mamba_chunk_size")
 
 
 @dataclass(frozen=True)
@@ -101,13 +105,6 @@ def _verify_trace(design: Design, c: Any, seq_len: int) -> tuple[Event, ...]:
     )
 
 
-def _flush_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
-    """A snapshot copies the state as of the last flush."""
-    flushed = seq_len // design.grid("flush", c) * design.grid("flush", c)
-    at_step = decode_checkpoint(design, c, seq_len)
-    return Checkpoint(at_step.wanted, at_step.passes, at_step.recorded, flushed)
-
-
 def _flush_period(design: Design, c: Any) -> Number:
     flush = design.grid("flush", c)
     return flush // gcd(design.grid("decode", c), flush)
@@ -123,7 +120,7 @@ def _flush_first_wrong(design: Design, c: Any) -> Number:
 DECODE = PeriodReader(
     "decode",
     codes.DECODE_GRID,
-    lambda c: c.page_size >= 1,
+    lambda c: True,
     lambda design, c: grids.period(c, design.grid("decode", c)),
     lambda design, c: first_off_the_tree(grids.tree_page(c), design.grid("decode", c)),
     decode_checkpoint,
@@ -141,10 +138,10 @@ VERIFY = PeriodReader(
 FLUSH = PeriodReader(
     "flush",
     codes.FLUSH,
-    lambda c: c.page_size >= 1,
+    lambda c: True,
     _flush_period,
     _flush_first_wrong,
-    _flush_checkpoint,
+    flushed_checkpoint,
     _decode_trace,
 )
 
@@ -184,7 +181,7 @@ class ExtendClass:
     def rule_applies(self, design: Design, c: Any) -> Truth:
         """Whether the configuration uses the depth rule of this class."""
         if design.extend_rule is design.extend_rule_under_dcp:
-            return c.page_size >= 1
+            return True
         under_dcp = self.rule == design.extend_rule_under_dcp.name
         return c.dcp_size > 1 if under_dcp else c.dcp_size == 1
 
@@ -215,7 +212,7 @@ def extend_candidates(design: Design, c: Any) -> list[tuple[Number, Number]]:
     """Prefixes and ends (tokens) at which an extend can first go wrong, the shortest of each kind among them."""
     page, chunk, state = grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size
     grid = design.grid("extend", c)
-    one = page // page
+    one = page // page  # an array where the page is one
     prefixes = [one - one, one, c.page_size, state, chunk, page, page + one, page + state]
     above = page // grid * grid
     lengths = [grid, grid + one, grid + state, grid + chunk, above + grid, above + grid + grid]

@@ -15,11 +15,11 @@ import numpy
 
 from generators import blocks, readers
 from generators.blocks import Block
-from generators.cases import Case, CaseFile, shortest_first
+from generators.cases import Case, CaseFile, shortest_first, spelled
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.preference import ranks, written_first
-from generators.readers import ExtendClass, Found, PeriodReader
+from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
@@ -83,16 +83,15 @@ def _survey_periods(design: Design, block: Block, rank: Any, survey: _Survey) ->
             _offer_groups(survey.periods, reader.name, block.where(mask), period, rank[mask])
 
 
-def _geometries(block: Block) -> tuple[Block, numpy.ndarray, numpy.ndarray]:
-    """The distinct numeric configurations as far as an extend can tell, where each comes from, how many it covers."""
-    names = ("page_size", "dcp_size", "mamba_chunk_size")
+def _distinct(block: Block) -> tuple[Block, numpy.ndarray]:
+    """The configurations that an extend can tell apart, and which of them each one of the block is."""
     key = numpy.zeros(len(block), dtype=object)
-    for name in names:
+    for name in GEOMETRY:
         key = key * (int(block.numeric[name].max()) + 1) + block.numeric[name]
     if key.size and int(max(key.max(), 0)) < 1 << 62:
         key = key.astype(numpy.int64)
     _, first, inverse = numpy.unique(key, return_index=True, return_inverse=True)
-    return block.where(first), first, inverse
+    return block.where(first), inverse
 
 
 def _survey_extends(
@@ -101,7 +100,7 @@ def _survey_extends(
     if reads_interval:
         distinct, inverse = block, numpy.arange(len(block))
     else:
-        distinct, _, inverse = _geometries(block)
+        distinct, inverse = _distinct(block)
     chunked = block.others["chunked_prefill_size"] != -1
     classes = [k for k in readers.extend_classes(design) if k.prefix_on_page or chunked]
     for klass, (prefixes, ends) in _shortest_failures(design, distinct, classes).items():
@@ -112,11 +111,12 @@ def _survey_extends(
         lengths = (int(prefixes[inverse[where]]), int(ends[inverse[where]]))
         best = survey.extends.setdefault(klass, _Best())
         best.offer(len(members), rank[where], block.at(where), lengths)
-        best.geometries |= _geometries_of(distinct.where(ends >= 0))
+        if not reads_interval:
+            best.geometries |= _geometries_of(distinct.where(ends >= 0))
 
 
 def _geometries_of(block: Block) -> set[tuple[int, int, int]]:
-    columns = (block.numeric[n] for n in ("page_size", "dcp_size", "mamba_chunk_size"))
+    columns = (block.numeric[n] for n in GEOMETRY)
     return {(int(p), int(d), int(c)) for p, d, c in zip(*columns, strict=True)}
 
 
@@ -187,14 +187,6 @@ def _configuration(
     return {**shown, "engine": f"sglang=={design.release}"}
 
 
-def _spelled(values: dict[str, Any]) -> str:
-    """A configuration as part of a test's name."""
-    return (
-        f"page{values['page_size']}-dcp{values['dcp_size']}"
-        f"-interval{values['mamba_track_interval']}-chunk{values['mamba_chunk_size']}"
-    )
-
-
 def _case(
     name: str,
     code: str,
@@ -207,7 +199,7 @@ def _case(
     verifies = any(e.event == "verify" for e in found.trace)
     chunked = klass.get("prefix_on_page") is False
     return Case(
-        id=f"{name}-{_spelled(values)}",
+        id=f"{name}-{spelled(values)}",
         code=code,
         outcome=found.outcome,
         configuration=_configuration(values, design, verifies, chunked),

@@ -7,7 +7,7 @@ from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, implies, negation
 from spec.sglang.designs import Design, ExtendRule, current
-from spec.sglang.rules import decode, extend, grids, insert, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, verify
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,13 @@ def decode_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
     wanted = decode.snapshot_step(design.grid("decode", c), seq_len)
     depth = decode.snapshot_depth(seq_len)
     return Checkpoint(wanted=wanted, passes=True, recorded=depth, state=depth)
+
+
+def flushed_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
+    """The checkpoint of a decode step where a snapshot copies the state as of the last flush."""
+    step = decode_checkpoint(design, c, seq_len)
+    flushed = flush.flushed_depth(design.grid("flush", c), seq_len)
+    return Checkpoint(step.wanted, step.passes, step.recorded, flushed)
 
 
 def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> Checkpoint:

@@ -1,6 +1,7 @@
 """Verdicts on launch commands."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -8,9 +9,11 @@ from generators.check import judge
 from generators.errors import BadInput
 from generators.launch import read_launch
 from spec import points
+from spec.prove import Obligation
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import RELEASES, design_named
 from spec.sglang.theorems import LIBRARY
+from spec.smt.solver import Limits
 
 BALANCED = (
     "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --trust-remote-code --tp-size 8 "
@@ -131,17 +134,34 @@ def test_a_safe_verdict_rests_on_theorems_that_hold_for_that_release(command, re
         theorem = LIBRARY[name]
         assert f"sglang-{release}" not in theorem.refuted_by
         design = design_named(f"sglang-{release}")
-        assert points.counterexample(theorem, theorem.parameters(design), design) is None
+        parameters = theorem.parameters(design)
+        assert points.counterexample(theorem, parameters, design) is None
+        witness = points.witness(theorem, parameters, design)
+        assert Obligation(theorem, parameters, witness, design).attempt(Limits()).closed, name
+
+
+def one_token_chunk():
+    """A launch that no theorem fits: the rows of a model whose chunk is one token."""
+    launch = read_launch(shlex.split(SAFE))
+    return replace(launch, configuration=replace(launch.configuration, mamba_chunk_size=1))
 
 
 def test_where_no_theorem_fits_the_solver_shows_it_for_the_configuration():
-    judgement = judged(
-        f"{SAFE} --page-size 8 --chunked-prefill-size -1 --dcp-size 3 --tp-size 3 --mamba-track-interval 24",
-        "0.5.18",
-    )
-    assert judgement.verdict in ("safe", "unsafe")
-    if judgement.readers["extend"] == "safe":
-        assert judgement.shown_alone
+    judgement = judge(design_named("sglang-0.5.23"), one_token_chunk(), "command")
+    assert judgement.verdict == "safe" and judgement.readers["extend"] == "safe"
+    assert judgement.theorems == () and judgement.shown_alone
+
+
+def test_what_neither_a_theorem_nor_the_solver_shows_is_not_called_safe(monkeypatch):
+    monkeypatch.setattr("generators.closing.shown", lambda theorem: False)
+    judgement = judge(design_named("sglang-0.5.23"), one_token_chunk(), "command")
+    assert judgement.verdict == judgement.readers["extend"] == "not_modelled"
+    assert not judgement.shown_alone
+
+
+def test_an_unsafe_launch_claims_no_proof():
+    judgement = judged(BALANCED, "0.5.18")
+    assert judgement.verdict == "unsafe" and not judgement.shown_alone
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ GRID_RULES = (
 # Rules of a grid and two depths, the second above the first.
 DEPTH_RULES = {
     "snapshot_step": lambda g, a, b: decode.snapshot_step(g, b),
+    "flushed_depth": lambda g, a, b: flush.flushed_depth(g, b),
     "flush_step": lambda g, a, b: flush.flush_step(g, b),
     "relative_depth": extend.relative_depth,
     "absolute_depth": extend.absolute_depth,

@@ -9,3 +9,8 @@ from spec.numbers import Number, Truth, divides
 def flush_step(interval: Number, seq_len: Number) -> Truth:
     """Whether the step that brings a request to `seq_len` tokens flushes; `interval` in tokens."""
     return divides(interval, seq_len)
+
+
+def flushed_depth(interval: Number, seq_len: Number) -> Number:
+    """Tokens that the state of a request of `seq_len` tokens has consumed as of its last flush."""
+    return seq_len // interval * interval
