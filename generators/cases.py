@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -74,7 +74,7 @@ class CaseFile:
         }
 
 
-def spelled(configuration: dict[str, Any]) -> str:
+def spelled(configuration: Mapping[str, Any]) -> str:
     """A configuration as part of a name: of a case, of a test's id."""
     c = configuration
     return (

@@ -339,7 +339,7 @@ def judge(
 def _may_lose_its_slot(design: Design, c: Configuration) -> bool:
     """Whether a launch runs the code in which a slot's swap was seen to go wrong on the released wheels."""
     eager = c.strategy == "extra_buffer" and c.overlap
-    follows = design.swap is slots.swap_follows_the_lookahead and design.boundary_lookahead
+    follows = design.swap is slots.swap_follows_the_lookahead
     return follows and eager and not c.speculates
 
 

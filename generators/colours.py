@@ -5,17 +5,17 @@ python -m generators.colours generated_tests/model
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from generators.manifest import read
+
 
 def subjects(manifest: Path) -> list[str]:
     """The designs that the manifest has predictions for."""
-    tests = json.loads(manifest.read_text(encoding="utf-8"))["tests"]
-    return list(next(iter(tests.values())))
+    return list(read(manifest).subjects)
 
 
 def run(folder: Path, subject: str) -> int:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import textwrap
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from generators import manifest
+from generators import source
 from generators.cases import Case, CaseFile, spelled, text_of
 from generators.codes import CODES, VERIFY_GRID
 from generators.errors import BadInput
-from generators.mechanisms import Check, Emitted, TestGroup, emitted
-from spec.sglang.designs import DESIGNS, Design
+from generators.manifest import Manifest, PredictedTest
+from generators.mechanisms import emitted
+from generators.mechanisms.base import CASES, CONFIGURATION_FIELDS, Check, Emitted, TestGroup
+from spec.sglang.designs import CURRENT, DESIGNS, Design, with_insert_guard
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
 TARGETS = tuple(SUPPORT)
+GUARDED = f"{CURRENT.release}+insert-guard"
+PATCH = f"insert_guard-{CURRENT.release}.patch"
 MOST_TOKENS = 200_000
 MOST_DRAFT_TOKENS = 1_024
 
@@ -33,61 +37,61 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters["literal"] = literal
+    environment.filters["literal"] = source.literal
+    environment.filters["param"] = _param
+    environment.filters["signature"] = lambda group: source.signature(
+        group.name, [*group.checks[0].arguments, "record_property"]
+    )
+    environment.filters["listed"] = lambda names: source.listed(names, 4)
     return environment
 
 
-def literal(value: Any) -> str:
-    """A value as Python source, strings in double quotes."""
-    if isinstance(value, str):
-        return json.dumps(value)
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        inner = ", ".join(literal(v) for v in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
-    return repr(value)
+def _param(check: Check) -> str:
+    """A run of a test as an item of parametrize's list."""
+    arguments = [
+        source.configuration(value, len(CONFIGURATION_FIELDS))
+        if name == "configuration"
+        else source.literal(value)
+        for name, value in check.arguments.items()
+    ]
+    return source.item("pytest.param", [*arguments, f"id={source.literal(check.id)}"], 8)
 
 
-def _subject(target: str, design: Design) -> str:
-    """What a run under test is called: a release of the engine, a design of the model."""
-    return design.release if target == "sglang" else design.name
+def subjects(target: str) -> dict[str, Design]:
+    """What tests of a target are run on, by name: releases (and a proposal on the newest) or designs."""
+    if target == "model":
+        return dict(DESIGNS)
+    return {
+        **{design.release: design for design in DESIGNS.values()},
+        GUARDED: with_insert_guard(CURRENT),
+    }
 
 
-def _prediction(check: Check, design: Design) -> dict[str, Any]:
-    observed = check.observe(design)
-    return {"outcome": "passes" if check.passes(observed) else "fails", "observed": observed}
-
-
-def _span(target: str, designs: Sequence[Design]) -> str:
-    """Designs in words; several in a row as `first to last`."""
-    order = list(DESIGNS.values())
-    runs: list[list[Design]] = []
-    for design in designs:
-        if runs and order.index(design) == order.index(runs[-1][-1]) + 1:
-            runs[-1].append(design)
+def _span(names: Sequence[str], order: Sequence[str]) -> str:
+    """Subjects in words; several in a row as `first to last`."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(name)
         else:
-            runs.append([design])
-    names = [[_subject(target, design) for design in run] for run in runs]
-    spans = [f"{n[0]} to {n[-1]}" if len(n) > 1 else n[0] for n in names]
-    return ", ".join(spans) or "none"
+            runs.append([name])
+    return ", ".join(f"{r[0]} to {r[-1]}" if len(r) > 1 else r[0] for r in runs)
 
 
 def _colours(target: str, found: Emitted) -> list[str]:
-    """For each test and configuration: on which subjects some run of it fails, and on which none does."""
-    rows = []
+    """For each test: how many of its runs fail, and on which subjects."""
+    designs, rows = subjects(target), []
     for group in found.groups:
-        rows.append(f"  {group.name}")
-        for name in _configurations([group]):
-            checks = [check for check in group.checks if _constant(check) == name]
-            failing = [
-                design
-                for design in DESIGNS.values()
-                if any(_prediction(c, design)["outcome"] == "fails" for c in checks)
-            ]
-            green = [design for design in DESIGNS.values() if design not in failing]
-            rows.append(f"    {name}")
-            rows.append(f"      red: {_span(target, failing)}; green: {_span(target, green)}")
+        runs = len(group.checks)
+        rows.append(f"  {group.name}: {runs} run{'s' if runs > 1 else ''}")
+        by_colour: dict[str, list[str]] = {}
+        for name, design in designs.items():
+            outcomes = [check.predicted(design)["outcome"] for check in group.checks]
+            red, lacking = outcomes.count("fails"), outcomes.count("not comparable")
+            parts = [f"{red} red"] if red else []
+            parts += [f"{lacking} not comparable"] if lacking else []
+            by_colour.setdefault(", ".join(parts) or "all green", []).append(name)
+        rows += [f"    {what}: {_span(names, list(designs))}" for what, names in by_colour.items()]
     return rows
 
 
@@ -101,7 +105,7 @@ def _guarded(case: Case) -> str:
 
 
 def _constant(check: Check) -> str:
-    """The name of a check's configuration in an emitted file."""
+    """The name of a check's configuration in an emitted file of the model target."""
     return spelled(check.arguments["configuration"]).upper().replace("-", "_")
 
 
@@ -119,8 +123,9 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="    ")
 
 
-def _module(environment: jinja2.Environment, target: str, found: Emitted) -> str:
-    template = environment.get_template(f"{target}_{found.mechanism}.py.j2")
+def _module(environment: jinja2.Environment, target: str, tier: str, found: Emitted) -> str:
+    template = environment.get_template(f"{target}_{found.mechanism.name}.py.j2")
+    command = f"gridproof emit --target {target}" + (f" --tier {tier}" if tier != CASES else "")
     return template.render(
         cases=[_wrapped(_guarded(case)) for case in found.cases],
         codes=[
@@ -128,34 +133,43 @@ def _module(environment: jinja2.Environment, target: str, found: Emitted) -> str
             for code in (CODES[c] for c in dict.fromkeys(case.code for case in found.cases))
         ],
         colours=_colours(target, found),
+        command=command,
+        tests={group.name: group for group in found.groups},
         groups=found.groups,
         configurations=lambda groups: _configurations(groups).items(),
         constant=_constant,
         facts=lambda checks, design: _facts(checks, design).items(),
         designs=list(DESIGNS.values()),
-        newest=list(DESIGNS)[-1],
     )
 
 
-def tests(cases: Sequence[Case], target: str) -> dict[str, str]:
-    """The files of one target by name: a module a mechanism, the support module, the manifest."""
+def _guard_helps(test: PredictedTest) -> bool:
+    """Whether the insert-time guard turns a test green that the newest release fails."""
+    guarded = test.by_subject.get(GUARDED, {}).get("outcome")
+    return guarded == "passes" and test.by_subject[CURRENT.release]["outcome"] == "fails"
+
+
+def tests(cases: Sequence[Case], target: str, tier: str = CASES) -> dict[str, str]:
+    """The files of one target by name: a module a mechanism, the support modules, the manifest."""
     environment = _environment()
-    found = emitted(cases)
-    files = {f"test_{f.mechanism}.py": _module(environment, target, f) for f in found}
-    support = SUPPORT[target]
-    files[support] = environment.get_template(f"{support}.j2").render(newest=list(DESIGNS)[-1])
+    found = emitted(cases, target, tier)
+    files = {f"test_{f.mechanism.name}.py": _module(environment, target, tier, f) for f in found}
+    support = {SUPPORT[target], *(name for f in found for name in f.mechanism.support)}
+    for name in sorted(support):
+        files[name] = environment.get_template(f"{name}.j2").render(newest=CURRENT.name)
+    designs = subjects(target)
     predicted = {
-        f"test_{f.mechanism}.py::{group.name}[{check.id}]": {
-            _subject(target, design): _prediction(check, design) for design in DESIGNS.values()
-        }
+        f"test_{f.mechanism.name}.py::{group.name}[{check.id}]": PredictedTest(
+            check.tier, {name: check.predicted(design) for name, design in designs.items()}
+        )
         for f in found
         for group in f.groups
         for check in group.checks
     }
+    if any(_guard_helps(test) for test in predicted.values()):
+        files[PATCH] = resources.files("generators.templates").joinpath(PATCH).read_text("utf-8")
     hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in sorted(files.items())}
-    files["manifest.json"] = text_of(
-        {"schema": manifest.SCHEMA, "target": target, "files": hashes, "tests": predicted}
-    )
+    files["manifest.json"] = Manifest(target, tier, tuple(designs), hashes, predicted).text()
     return files
 
 
@@ -163,7 +177,7 @@ def _emittable(name: str, case: Case) -> None:
     """Refuse a case whose test could not be run in reasonable time."""
     c = case.configuration
     lengths = [case.trace[-1].seq_len, case.depths["state"] or 0]
-    lengths += [c[f] for f in ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")]
+    lengths += [c[f] for f in CONFIGURATION_FIELDS]
     if max(lengths) > MOST_TOKENS:
         raise BadInput(
             f"{name}: case {case.id} needs {max(lengths):,} tokens; a test is emitted for at most "
@@ -176,7 +190,9 @@ def _emittable(name: str, case: Case) -> None:
         )
 
 
-def folder(case_files: dict[str, CaseFile], targets: Sequence[str]) -> dict[Path, str]:
+def folder(
+    case_files: dict[str, CaseFile], targets: Sequence[str], tier: str = CASES
+) -> dict[Path, str]:
     """Everything `emit` writes below its out folder: the case files it was made from, and each target's tests."""
     written = {
         Path("cases") / name: text_of(case_file.document())
@@ -189,6 +205,6 @@ def folder(case_files: dict[str, CaseFile], targets: Sequence[str]) -> dict[Path
             _emittable(name, case)
     cases = [case for _, case_file in sorted(case_files.items()) for case in case_file.cases]
     for target in targets:
-        for name, text in tests(cases, target).items():
+        for name, text in tests(cases, target, tier).items():
             written[Path(target) / name] = text
     return written

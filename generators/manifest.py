@@ -1,4 +1,83 @@
 """The manifest beside emitted tests (what each is predicted to do), and the results of a run held against it."""
 
-SCHEMA = "gridproof/manifest/1"
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEMA = "gridproof/manifest/2"
 RESULTS_SCHEMA = "gridproof/results/1"
+
+Prediction = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PredictedTest:
+    """What a test is predicted to do on each subject (a release or a design), and the smallest tier that has it."""
+
+    tier: str
+    by_subject: Mapping[str, Prediction]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The tests of one target, with the hash of every file that holds them."""
+
+    target: str
+    tier: str
+    subjects: tuple[str, ...]
+    files: Mapping[str, str]
+    tests: Mapping[str, PredictedTest]
+
+    def text(self) -> str:
+        """The manifest as JSON, one line a prediction; subjects of which the same is predicted share it."""
+        head = {
+            "schema": SCHEMA,
+            "target": self.target,
+            "tier": self.tier,
+            "subjects": list(self.subjects),
+            "files": dict(self.files),
+        }
+        lines = [json.dumps(head, indent=2).removesuffix("\n}") + ",", '  "tests": {']
+        blocks = []
+        for name, test in self.tests.items():
+            shared: dict[str, list[str]] = {}
+            for subject in self.subjects:
+                key = json.dumps(test.by_subject[subject])
+                shared.setdefault(key, []).append(subject)
+            predictions = ",\n".join(
+                f'        {{"on": {json.dumps(subjects)}, {key[1:]}'
+                for key, subjects in shared.items()
+            )
+            blocks.append(
+                f"    {json.dumps(name)}: {{\n"
+                f'      "tier": {json.dumps(test.tier)},\n'
+                f'      "predicted": [\n{predictions}\n      ]\n    }}'
+            )
+        return "\n".join([*lines, ",\n".join(blocks), "  }", "}"]) + "\n"
+
+
+def parse(data: Any) -> Manifest:
+    """A manifest from its JSON; `ValueError` where it is of another schema."""
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError(f"its schema is not {SCHEMA}")
+    tests = {
+        name: PredictedTest(
+            test["tier"],
+            {
+                subject: {"outcome": p["outcome"], "observed": p["observed"]}
+                for p in test["predicted"]
+                for subject in p["on"]
+            },
+        )
+        for name, test in data["tests"].items()
+    }
+    return Manifest(data["target"], data["tier"], tuple(data["subjects"]), data["files"], tests)
+
+
+def read(path: Path) -> Manifest:
+    """The manifest in a file; `ValueError` or `OSError` where there is none."""
+    return parse(json.loads(path.read_text(encoding="utf-8")))

@@ -1,21 +1,31 @@
 """A pytest plugin that holds a run of emitted tests against the manifest of what was predicted of them::
 
-    pytest -p generators.predictions --predictions FOLDER/manifest.json [--subject NAME] FOLDER
+    pytest -p generators.predictions --predictions FOLDER/manifest.json FOLDER
 
 The run succeeds exactly when every test of the manifest was run and had its predicted colour and observation.
 A release that is not modelled is held against the newest that is; every difference is then drift.
-``--results FILE`` keeps what was seen, for `generators.matrix`.
+
+- ``--subject NAME`` names the release or design under test, else it is the installed release;
+- ``--source DIR`` tests the engine in a source tree instead of an installed one;
+- ``--tier TIER`` leaves out the tests of larger tiers;
+- ``--results FILE`` keeps what was seen, for `generators.matrix`.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from generators.manifest import RESULTS_SCHEMA, SCHEMA
+from generators.manifest import RESULTS_SCHEMA, Manifest, read
+
+TIERS = ("cases", "tiny", "small", "standard")
 
 NOT_COMPARABLE = "not comparable"
 
@@ -28,6 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--subject", help="release or design under test; default: the installed release"
     )
+    group.addoption("--source", type=Path, help="test the engine in this source tree")
+    group.addoption("--tier", choices=TIERS, help="leave out the tests of larger tiers")
     group.addoption("--results", type=Path, help="write what was seen to this file")
 
 
@@ -36,13 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if path is None:
         return
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
+        manifest = read(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise pytest.UsageError(f"{path}: not a manifest ({error})") from None
-    if manifest.get("schema") != SCHEMA:
-        raise pytest.UsageError(f"{path}: its schema is not {SCHEMA}")
-    subject = config.getoption("--subject") or _installed(manifest["target"])
-    plugin = Predictions(manifest, subject, config.getoption("--results"))
+    source = config.getoption("--source")
+    found = _in_source(manifest.target, source) if source else None
+    subject = config.getoption("--subject") or found or _installed(manifest.target)
+    plugin = Predictions(
+        manifest, subject, config.getoption("--tier"), config.getoption("--results")
+    )
     config.pluginmanager.register(plugin, "gridproof-predictions")
 
 
@@ -50,28 +64,65 @@ def _installed(package: str) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version(package)
+        return version(package).partition("+")[0]
     except PackageNotFoundError:
         raise pytest.UsageError(
-            f"{package} is not installed; name the subject by --subject"
+            f"{package} is not installed; name the subject by --subject, or a tree by --source"
         ) from None
+
+
+def _in_source(package: str, tree: Path) -> str:
+    """Put the engine of a source tree first on the path; its release, or `source` where it tells none."""
+    root = next((r for r in (tree, tree / "python") if (r / package / "srt").is_dir()), None)
+    if root is None:
+        raise pytest.UsageError(f"{tree}: holds no {package} package, nor does its folder python")
+    sys.path.insert(0, str(root.resolve()))
+    importlib.invalidate_caches()
+    for name in ("_version.py", "version.py"):
+        path = root / package / name
+        told = path.is_file() and re.search(r"""version__ = .*?["'](\d[\w.]*)""", path.read_text())
+        if told:
+            return told[1].partition("+")[0]
+    return "source"
 
 
 class Predictions:
     """Collects the colours of a run and compares them with what the manifest says of one subject."""
 
-    def __init__(self, manifest: dict[str, Any], subject: str, results: Path | None = None):
+    def __init__(
+        self,
+        manifest: Manifest,
+        subject: str,
+        tier: str | None = None,
+        results: Path | None = None,
+    ):
         self.subject, self.results = subject, results
-        known = list(next(iter(manifest["tests"].values()), {}))
         self.held_against = subject
-        if subject not in known:
-            if manifest["target"] == "model":
-                names = ", ".join(known)
+        if subject not in manifest.subjects:
+            if manifest.target == "model":
+                names = ", ".join(manifest.subjects)
                 raise pytest.UsageError(f"no prediction for {subject}; there are some for {names}")
-            self.held_against = known[-1]
-        self.expected = {name: t[self.held_against] for name, t in manifest["tests"].items()}
+            released = [name for name in manifest.subjects if "+" not in name]
+            self.held_against = released[-1]
+        allowed = TIERS[: TIERS.index(tier or TIERS[-1]) + 1]
+        self.expected = {
+            name: test.by_subject[self.held_against]
+            for name, test in manifest.tests.items()
+            if test.tier in allowed
+        }
+        self.left_out = set(manifest.tests) - set(self.expected)
         self.seen: dict[str, dict[str, Any]] = {}
         self.reasons: dict[str, str] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave out the tests of larger tiers."""
+        left_out = [item for item in items if self._name(item.nodeid) in self.left_out]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if self._name(item.nodeid) not in self.left_out]
 
     @staticmethod
     def _name(nodeid: str) -> str:
@@ -81,9 +132,10 @@ class Predictions:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Note a test that the engine gives nothing to compare with: that is no failure of the engine."""
-        yield
+        # pytest puts an exception of its own in the place of one that skips a test.
         if call.excinfo is not None and call.excinfo.typename == "NotComparable":
             self.reasons[self._name(item.nodeid)] = str(call.excinfo.value)
+        yield
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -92,19 +144,19 @@ class Predictions:
             outcome = {"passed": "passes", "failed": "fails"}.get(report.outcome, report.outcome)
             if report.when != "call" and report.outcome == "failed":
                 outcome = "error"
-            if name in self.reasons:
-                outcome = NOT_COMPARABLE
             observed = dict(report.user_properties).get("observed")
+            if name in self.reasons:
+                outcome, observed = NOT_COMPARABLE, None
             self.seen[name] = {"outcome": outcome, "observed": observed}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """A failure that was predicted, depths and all, is counted apart from the others."""
         name = self._name(report.nodeid)
+        if report.when == "call" and name in self.reasons:
+            return NOT_COMPARABLE, "n", NOT_COMPARABLE.upper()
         if report.when != "call" or not report.failed:
             return None
-        if name in self.reasons:
-            return NOT_COMPARABLE, "n", NOT_COMPARABLE.upper()
         if self.seen.get(name) == self.expected.get(name):
             return "red as predicted", "r", "RED AS PREDICTED"
         return None
@@ -140,10 +192,13 @@ class Predictions:
             "held_against": self.held_against,
             "tests": {
                 name: {**self.seen.get(name, {"outcome": "not run", "observed": None})}
-                | {"as_predicted": name not in surprises and name not in self.reasons}
+                | {"as_predicted": name not in surprises and self._comparable_as_expected(name)}
                 for name in self.expected
             },
         }
+
+    def _comparable_as_expected(self, name: str) -> bool:
+        return name not in self.reasons or self.expected[name]["outcome"] == NOT_COMPARABLE
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write, surprises = terminalreporter.write_line, self.surprises()
@@ -152,10 +207,13 @@ class Predictions:
         if self.held_against != self.subject:
             word = "DRIFT"
             write(f"{self.subject} is not modelled; it is held against {self.held_against}")
-        red = sum(e["outcome"] == "fails" for e in self.expected.values())
-        write(f"{len(self.expected)} predicted: {red} red, {len(self.expected) - red} green")
-        for name, reason in self.reasons.items():
-            write(f"NOT COMPARABLE {name}: {reason}")
+        outcomes = [expected["outcome"] for expected in self.expected.values()]
+        red, lacking = outcomes.count("fails"), outcomes.count(NOT_COMPARABLE)
+        parts = [f"{red} red", f"{len(outcomes) - red - lacking} green"]
+        parts += [f"{lacking} not comparable"] if lacking else []
+        write(f"{len(outcomes)} predicted: {', '.join(parts)}")
+        for reason, count in Counter(self.reasons.values()).items():
+            write(f"NOT COMPARABLE ({count} test{'s' if count > 1 else ''}): {reason}")
         for name, what in surprises.items():
             write(f"{word} {name}: {what}")
         if surprises:

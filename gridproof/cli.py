@@ -253,6 +253,12 @@ def search(
 @click.option("--target", type=click.Choice(["model", "sglang", "replay"]), multiple=True)
 @click.option("--out", type=_Place(path_type=Path), default=Path("generated_tests"))
 @click.option(
+    "--tier",
+    type=click.Choice(["cases", "tiny", "small", "standard"]),
+    help="besides the cases: pairs (tiny), triples (small) or all combinations (standard) of the named "
+    "predicates; default: as the out folder was made, else cases",
+)
+@click.option(
     "--check", "only_check", is_flag=True, help="write nothing; exit 5 where files differ"
 )
 @click.pass_context
@@ -261,12 +267,13 @@ def emit(
     cases: tuple[Path, ...],
     target: tuple[str, ...],
     out: Path,
+    tier: str | None,
     only_check: bool,
 ) -> None:
     """Write pytest files for the CASES found by search (default: those kept in the out folder)."""
     from gridproof.commands import emit as command
 
-    _finish(command.run(_output(ctx), cases, target, out, only_check))
+    _finish(command.run(_output(ctx), cases, target, out, tier, only_check))
 
 
 @main.command(context_settings={"ignore_unknown_options": False})

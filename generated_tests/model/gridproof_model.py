@@ -3,6 +3,7 @@
 Set GRIDPROOF_DESIGN to the design to be tested; left out, it is sglang-0.5.23.
 """
 
+import math
 import os
 from dataclasses import dataclass, field
 
@@ -22,6 +23,12 @@ class Configuration:
     def tree_page(self):
         """Tokens a node of the radix tree is a multiple of."""
         return self.page_size * self.dcp_size
+
+    @property
+    def track_grid(self):
+        """The least number of tokens that is whole tree pages, whole chunks and whole intervals."""
+        chunk = max(self.mamba_chunk_size, self.page_size)
+        return math.lcm(self.tree_page, chunk, self.mamba_track_interval)
 
 
 @dataclass

@@ -16,19 +16,19 @@ import importlib.abc
 import importlib.util
 import inspect
 import logging
+import math
 import sys
-import traceback
 import types
+import unittest
 import warnings
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from importlib.machinery import ModuleSpec
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, patch
+from unittest.mock import patch
 
 
 class _StubType(type):
@@ -95,6 +95,7 @@ import sglang
 import torch
 from sglang.srt.configs import mamba_utils
 from sglang.srt.layers.attention.hybrid_linear_attn_backend import MambaAttnBackendBase
+from sglang.srt.environ import envs
 from sglang.srt.managers import schedule_batch
 from sglang.srt.managers.schedule_batch import FINISH_LENGTH, Req, ReqKvInfo, ScheduleBatch
 from sglang.srt.managers.scheduler_components.batch_result_processor import (
@@ -105,20 +106,21 @@ from sglang.srt.mem_cache.allocator.paged import PagedTokenToKVPoolAllocator
 from sglang.srt.mem_cache.cache_init_params import CacheInitParams
 from sglang.srt.mem_cache.memory_pool import HybridLinearKVPool, HybridReqToTokenPool
 from sglang.srt.mem_cache.unified_cache.component_type import ComponentType
+from sglang.srt.mem_cache.unified_cache.tree_core_registry import registered_tree_core_backends
 from sglang.srt.mem_cache.unified_radix_cache import UnifiedRadixCache
 from sglang.srt.model_executor.forward_batch_info import ForwardMode
 from sglang.srt.runtime_context import get_context, get_parallel
 from sglang.srt.sampling.sampling_params import SamplingParams
-from sglang.srt.speculative import spec_utils
+from sglang.srt.server_args import ServerArgs
 
 torch.set_num_threads(1)
 
-_UNWRITTEN = -1  # what a state slot reads before a forward pass wrote into it
+UNWRITTEN = -1  # what a state slot reads before a forward pass wrote into it
+TRACK_SLOT = 2_000_000  # stands for the slot that a checkpoint is written into
 _LIVE_SLOT = 1_000_000  # stands for the request's own state; no row of h is that large
-_TRACK_SLOT = 2_000_000  # stands for the slot that an extend writes its checkpoint into
 
 
-class NotComparable(Exception):
+class NotComparable(unittest.SkipTest):
     """The code asked for cannot be loaded in this release; says which symbol and why."""
 
 
@@ -131,20 +133,23 @@ class Configuration:
     mamba_track_interval: int
     mamba_chunk_size: int
     strategy: str = "extra_buffer"
+    overlap: bool = True
+
+    @property
+    def lazy(self) -> bool:
+        """Whether a request's second state slot is only allocated at a boundary."""
+        return self.strategy == "extra_buffer_lazy"
 
     @property
     def tree_page(self) -> int:
         """Page of the radix tree in tokens, widened by decode context parallelism."""
         return self.page_size * self.dcp_size
 
-
-@dataclass(frozen=True)
-class Extend:
-    """A donated checkpoint: the recorded depth and the tokens its state has consumed."""
-
-    donated: int | None
-    state: int | None
-    fault: str | None
+    @property
+    def track_grid(self) -> int:
+        """The least distance in tokens that is whole tree pages, whole chunks and whole intervals."""
+        chunk = max(self.mamba_chunk_size, self.page_size)
+        return math.lcm(self.tree_page, chunk, self.mamba_track_interval)
 
 
 @dataclass(frozen=True)
@@ -161,8 +166,8 @@ def release() -> str:
 
 
 @contextmanager
-def _settings(c: Configuration) -> Iterator[None]:
-    """Publish the configuration to the engine and keep its tensors off pinned memory."""
+def settings(c: Configuration, **others: Any) -> Iterator[None]:
+    """Publish the configuration and other server settings, and keep tensors off pinned memory."""
     make_tensor = torch.tensor
 
     def unpinned(*args: Any, **kwargs: Any) -> torch.Tensor:
@@ -173,43 +178,61 @@ def _settings(c: Configuration) -> Iterator[None]:
         dcp_size=c.dcp_size,
         mamba_track_interval=c.mamba_track_interval,
         mamba_radix_cache_strategy=c.strategy,
-        # The engine computes this from a model's config and remembers it here.
-        _mamba_cache_chunk_size=max(c.mamba_chunk_size, c.page_size),
+        disable_overlap_schedule=not c.overlap,
+        **others,
     )
     with ExitStack() as stack:
-        stack.enter_context(server_args)
+        remember_model(stack.enter_context(server_args), model_config(c))
         stack.enter_context(get_parallel().override(dcp_enabled=c.dcp_size > 1))
         stack.enter_context(patch.object(torch, "tensor", unpinned))
         stack.enter_context(patch.object(torch.Tensor, "pin_memory", lambda tensor: tensor))
         yield
 
 
-def _call(function: Callable[..., Any], **arguments: Any) -> Any:
+def call(function: Callable[..., Any], **arguments: Any) -> Any:
     """Call a function with those of the arguments that it knows in this release."""
     known = inspect.signature(function).parameters
     return function(**{name: value for name, value in arguments.items() if name in known})
 
 
-def _owner(req: Req, field: str) -> Any:
+def owner(req: Req, field: str) -> Any:
     """The object that carries a request's field: its kv record, or the request itself."""
     return req.kv if hasattr(req.kv, field) else req
 
 
-def _request(name: str, tokens: int) -> Req:
-    """A request whose prompt is 1, 2, ... up to `tokens` tokens."""
+def request(name: str, tokens: Sequence[int]) -> Req:
+    """A request with these tokens as its prompt."""
     sampling = SamplingParams(max_new_tokens=1 << 16)
     sampling.normalize(None)
-    prompt = array("q", range(1, tokens + 1))
-    return Req(name, "", prompt, sampling_params=sampling, vocab_size=1 << 20)
+    return Req(name, "", array("q", tokens), sampling_params=sampling, vocab_size=1 << 31)
 
 
-def _model_config(c: Configuration) -> SimpleNamespace:
+def counted(tokens: int) -> range:
+    """The prompt 1, 2, ... of so many tokens."""
+    return range(1, tokens + 1)
+
+
+def model_config(c: Configuration, architecture: str = "Qwen3NextForCausalLM") -> SimpleNamespace:
     """The few fields of a model's config that the code driven here reads."""
-    text = SimpleNamespace(mamba_chunk_size=c.mamba_chunk_size)
-    return SimpleNamespace(is_encoder_decoder=False, hf_text_config=text)
+    text = SimpleNamespace(architectures=[architecture], mamba_chunk_size=c.mamba_chunk_size)
+    return SimpleNamespace(
+        hf_config=text,
+        hf_text_config=text,
+        is_encoder_decoder=False,
+        is_hybrid_swa=False,
+        is_draft_model=False,
+    )
 
 
-def _mamba_pool(context: int, lazy: bool) -> HybridReqToTokenPool:
+def remember_model(server_args: ServerArgs, model: SimpleNamespace) -> None:
+    """Store the model's config where this release's settings look for it."""
+    own_method = hasattr(ServerArgs, "get_model_config")
+    # Some releases refuse a plain assignment to settings that are published.
+    setter = object if own_method else type(server_args)
+    setter.__setattr__(server_args, "model_config" if own_method else "_model_config", model)
+
+
+def _mamba_pool(c: Configuration, context: int) -> HybridReqToTokenPool:
     """The real request pool, for contexts of up to `context` tokens and one tiny mamba layer."""
     shape = mamba_utils.Mamba2StateShape.create(
         tp_world_size=1,
@@ -222,7 +245,7 @@ def _mamba_pool(context: int, lazy: bool) -> HybridReqToTokenPool:
     )
     # float32 holds every token count below 2 ** 24 exactly.
     dtype = mamba_utils.Mamba2StateDType(conv=torch.bfloat16, temporal=torch.float32)
-    return _call(
+    return call(
         HybridReqToTokenPool,
         size=4,
         mamba_size=16,
@@ -233,7 +256,8 @@ def _mamba_pool(context: int, lazy: bool) -> HybridReqToTokenPool:
         cache_params=mamba_utils.Mamba2CacheParams(shape=shape, layers=[0], dtype=dtype),
         mamba_layer_ids=[0],
         enable_mamba_extra_buffer=True,
-        enable_mamba_extra_buffer_lazy=lazy,
+        enable_mamba_extra_buffer_lazy=c.lazy,
+        enable_overlap_schedule=c.overlap,
         speculative_num_draft_tokens=None,
     )
 
@@ -241,7 +265,7 @@ def _mamba_pool(context: int, lazy: bool) -> HybridReqToTokenPool:
 def _kv_allocator(tokens: int, page: int, mamba_pool: Any) -> PagedTokenToKVPoolAllocator:
     """The real paged allocator for `tokens` tokens in pages of `page` tokens."""
     size = {"size": tokens, "page_size": page, "dtype": torch.bfloat16, "device": "cpu"}
-    kv_pool = _call(
+    kv_pool = call(
         HybridLinearKVPool,
         **size,
         head_num=1,
@@ -254,16 +278,28 @@ def _kv_allocator(tokens: int, page: int, mamba_pool: Any) -> PagedTokenToKVPool
     return PagedTokenToKVPoolAllocator(**size, kvcache=kv_pool, need_sort=False)
 
 
-class _Engine:
-    """The real pool, allocator and radix tree, around one request of up to `tokens` tokens."""
+@contextmanager
+def _tree_core(name: str | None) -> Iterator[None]:
+    """Make caches be built around a core of the radix tree; None is the release's own choice."""
+    if name is None:
+        yield
+        return
+    if name not in registered_tree_core_backends():
+        raise NotComparable(f"SGLang {release()} has no tree core {name!r} for its radix cache")
+    with envs.SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND.override(name):
+        yield
 
-    def __init__(self, c: Configuration, tokens: int) -> None:
+
+class Engine:
+    """The real pool, allocator and radix tree, with room for `tokens` tokens of requests."""
+
+    def __init__(self, c: Configuration, tokens: int, core: str | None = None) -> None:
         pages = tokens // c.tree_page + 2
-        lazy = c.strategy == "extra_buffer_lazy"
         self.config = c
-        self.pool = _mamba_pool(pages * c.tree_page, lazy)
-        self.allocator = _kv_allocator(pages * c.tree_page, c.tree_page, self.pool.mamba_pool)
-        params = _call(
+        tokens = pages * c.tree_page
+        self.pool = _mamba_pool(c, tokens)
+        self.allocator = _kv_allocator(tokens, c.tree_page, self.pool.mamba_pool)
+        params = call(
             CacheInitParams,
             req_to_token_pool=self.pool,
             token_to_kv_pool_allocator=self.allocator,
@@ -271,25 +307,34 @@ class _Engine:
             disable=False,
             tree_components=(ComponentType.FULL, ComponentType.MAMBA),
             enable_mamba_extra_buffer=True,
-            enable_mamba_extra_buffer_lazy=lazy,
+            enable_mamba_extra_buffer_lazy=c.lazy,
         )
-        self.tree = UnifiedRadixCache(params=params)
+        with _tree_core(core):
+            self.tree = UnifiedRadixCache(params=params)
+        runs_rust = "rust" in type(self.tree.tree_core).__module__
+        if core is not None and runs_rust != (core == "rust"):
+            raise NotComparable(f"the tree core {core!r} of SGLang {release()} does not run here")
         self.states = self.pool.mamba_pool.mamba_cache.temporal[0]
-        self.states.fill_(_UNWRITTEN)
+        self.states.fill_(UNWRITTEN)
 
     def admit(self, req: Req, tokens: int) -> None:
         """Match a new request and give it the pages for `tokens` tokens."""
         req.init_next_round_input(self.tree)
+        self.allocate(req, tokens, torch.empty(0, dtype=torch.int64))
+
+    def allocate(self, req: Req, tokens: int, prefix: torch.Tensor) -> None:
+        """Give a request its slots, and pages for what `tokens` tokens have beyond its prefix."""
         self.pool.alloc([req])
         if req.kv is None:  # some releases create the record with the first allocation
             req.kv = ReqKvInfo(**dict.fromkeys((f.name for f in fields(ReqKvInfo)), 0))
         page = self.config.tree_page
-        locations = self.allocator.alloc(-(-tokens // page) * page)
+        fresh = self.allocator.alloc(-(-tokens // page) * page - len(prefix))
+        locations = torch.cat([prefix.to(torch.int64), fresh])
         self.row(req)[: len(locations)] = locations.to(torch.int32)
 
     def row_index(self, req: Req) -> int:
         """The request's row in the request-to-token table."""
-        return int(_owner(req, "req_pool_idx").req_pool_idx)
+        return int(owner(req, "req_pool_idx").req_pool_idx)
 
     def row(self, req: Req) -> torch.Tensor:
         """The cache locations of the request's tokens."""
@@ -298,17 +343,17 @@ class _Engine:
     def commit(self, req: Req, length: int) -> None:
         """Record that the request's cache is allocated and computed up to `length` tokens."""
         for field in ("kv_allocated_len", "kv_committed_len"):
-            setattr(_owner(req, field), field, length)
+            setattr(owner(req, field), field, length)
 
     def batch(self, req: Req, length: int) -> ScheduleBatch:
-        """A batch of this request at `length` tokens, without overlap or speculation."""
+        """A batch of this request at `length` tokens, without speculation."""
         batch = ScheduleBatch(reqs=[req])
         batch.device = "cpu"
         batch.tree_cache = self.tree
         batch.req_to_token_pool = self.pool
-        batch.enable_overlap = False
+        batch.enable_overlap = self.config.overlap
         batch.hisparse_coordinator = None
-        batch.model_config = _model_config(self.config)
+        batch.model_config = model_config(self.config)
         batch.spec_algorithm = SimpleNamespace(is_none=lambda: True)
         penalties = SimpleNamespace(is_required=False)
         batch.sampling_info = SimpleNamespace(penalizer_orchestrator=penalties)
@@ -327,173 +372,27 @@ class _Engine:
     def follower(self, tokens: int) -> Follower:
         """What the tree gives to a follower that starts with the same `tokens` tokens."""
         # The engine never matches a prompt's last token, hence one token more.
-        req = _request("follower", tokens + 1)
+        req = request("follower", counted(tokens + 1))
         req.init_next_round_input(self.tree, cow_mamba=True)
-        source = _owner(req, "mamba_cow_src_index").mamba_cow_src_index
+        source = owner(req, "mamba_cow_src_index").mamba_cow_src_index
         if source is None:
             return Follower(0, None)
         node = req.prefix_len if hasattr(req, "prefix_len") else len(req.prefix_indices)
         return Follower(node, int(self.states[int(source)].flatten()[0]))
 
 
-def _start_decode(c: Configuration, prompt: int, stop: int) -> tuple[_Engine, Req]:
-    """A request with a computed prompt, one output token and room for `stop` tokens."""
-    engine = _Engine(c, stop)
-    req = _request("first", prompt)
-    engine.admit(req, stop)
-    engine.commit(req, prompt)
-    req.output_ids.append(prompt + 1)
-    return engine, req
-
-
-def _decode(engine: _Engine, req: Req, prompt: int, stop: int) -> Iterator[ScheduleBatch]:
-    """Prepare one decode step after another and yield the batch as a forward pass gets it."""
-    row = engine.row(req)
-    batch = engine.batch(req, prompt)
-
-    def next_location(batch: ScheduleBatch, token_per_req: int) -> torch.Tensor:
-        return row[batch.seq_lens_cpu].to(torch.int64)
-
-    with patch.object(schedule_batch, "alloc_for_decode", next_location):
-        for length in range(prompt + 1, stop + 1):
-            batch.prepare_for_decode()
-            # Counted by the batch in some releases, by the replaced allocation in others.
-            engine.commit(req, length)
-            yield batch
-
-
-def decode_snapshots(c: Configuration, prompt: int, stop: int) -> list[int]:
-    """Lengths at which prepare_for_decode asks for a snapshot, from `prompt` up to `stop`."""
-    with _settings(c):
-        engine, req = _start_decode(c, prompt, stop)
-        return [
-            int(batch.seq_lens_cpu[0])
-            for batch in _decode(engine, req, prompt, stop)
-            if bool(batch.mamba_track_mask[0])
-        ]
-
-
-def follower_after_decode(c: Configuration, prompt: int, stop: int) -> Follower:
-    """What a follower is given after a request decoded from `prompt` to `stop` and finished.
-
-    The prompt itself donates nothing, as if it had been too short for a checkpoint.
-    """
-    with _settings(c):
-        engine, req = _start_decode(c, prompt, stop)
-        processor = engine.result_processor()
-        result = SimpleNamespace(num_correct_drafts_per_req_cpu=None)
-        logits = SimpleNamespace(customized_info=None)
-        for batch in _decode(engine, req, prompt, stop):
-            length = int(batch.seq_lens_cpu[0])
-            if bool(batch.mamba_track_mask[0]):
-                engine.states[batch.mamba_track_indices[0]] = length
-            req.output_ids.append(length + 1)
-            if length == stop:
-                req.finished_reason = FINISH_LENGTH(length=len(req.output_ids))
-            processor._handle_finish_state_updated_req(req, batch.copy(), result, 0, logits)
-        return engine.follower(stop)
-
-
-# Workers with a commit of their own; the others share the one in spec_utils.
-_WORKER_COMMITS = {
-    "DSPARK": (
-        "sglang.srt.speculative.dspark_components.dspark_worker_v2",
-        "DSparkWorkerV2._commit_target_mamba_states_after_verify",
-    ),
-    "DFLASH": (
-        "sglang.srt.speculative.dflash_worker_v2",
-        "DFlashWorkerV2._update_target_mamba_state_after_verify",
-    ),
-}
-
-
-def _worker_commit(algorithm: str) -> Callable[..., None]:
-    """The method by which this algorithm's worker saves states after a verify."""
-    module, path = _WORKER_COMMITS[algorithm]
-    try:
-        return attrgetter(path)(importlib.import_module(module))
-    except (ImportError, AttributeError) as error:
-        raise NotComparable(
-            f"{module}.{path} of SGLang {release()}, the {algorithm} commit after a verify, "
-            f"does not load on this machine: {error}"
-        ) from error
-
-
-def _verify_by_worker(
-    algorithm: str, target: MagicMock, batch: MagicMock, accepted: int, drafts: int
-) -> None:
-    """Run the worker's own commit with what its caller in the same release hands to it."""
-    worker = SimpleNamespace(
-        _need_mamba_verify_commit=True, target_worker=target, verify_num_draft_tokens=drafts
-    )
-    # DFLASH up to 0.5.19 takes no length after the verify and reads batch.seq_lens instead,
-    # which its caller leaves at the length before: it sees no crossing and saves nothing.
-    _call(
-        _worker_commit(algorithm),
-        self=worker,
-        batch=batch,
-        seq_lens_pre_verify=batch.seq_lens,
-        seq_lens_post_verify=batch.seq_lens + accepted,
-        commit_lens=torch.tensor([accepted]),
-    )
-
-
-def _verify_shared(target: MagicMock, batch: MagicMock, accepted: int, drafts: int) -> None:
-    """Run the commit that the other speculative workers share."""
-    accept_index = torch.full((1, drafts), -1)
-    accept_index[0, :accepted] = torch.arange(accepted)
-    with patch.object(spec_utils, "mambaish_config", return_value=object()):
-        spec_utils.commit_mamba_states_after_verify(
-            target, batch, torch.tensor([accepted]), accept_index, drafts
-        )
-
-
-def verify_snapshots(
-    c: Configuration, pre: int, accepted: int, draft_tokens: int, algorithm: str | None
-) -> int | None:
-    """Tokens consumed by the state that a verify of `accepted` tokens at `pre` saves, if any."""
-    with _settings(c):
-        target, batch = MagicMock(), MagicMock()
-        pool = target.model_runner.req_to_token_pool.mamba_pool
-        pool.replayssm_spec_fold, pool.replayssm_cache_base = False, None
-        batch.forward_mode.is_idle.return_value = False
-        batch.tree_cache.page_size = c.tree_page
-        batch.seq_lens = batch.seq_lens_cpu = torch.tensor([pre])
-        batch.req_pool_indices = torch.tensor([0])
-        batch.mamba_track_indices = torch.tensor([_TRACK_SLOT])
-        if algorithm in _WORKER_COMMITS:
-            _verify_by_worker(algorithm, target, batch, accepted, draft_tokens)
-        else:
-            _verify_shared(target, batch, accepted, draft_tokens)
-        commit = target.model_runner.attn_backend.update_mamba_state_after_mtp_verify
-        steps = commit.call_args.kwargs["mamba_steps_to_track"]
-        if steps is None or int(steps[0]) < 0:
-            return None
-        return pre + int(steps[0]) + 1
-
-
-def _set_extend(req: Req, prefix: int, end: int) -> None:
-    """Make the request's next forward pass extend it from `prefix` to `end`."""
-    if hasattr(req, "set_extend_range"):
-        if len(req.prefix_indices) != prefix:
-            req.prefix_indices = torch.arange(prefix)
-        req.set_extend_range(prefix, end)
-    else:
-        req.prefix_len, req.extend_end = prefix, end
-
-
-def _state_read(c: Configuration, prefix: int, end: int, tracked: int) -> int:
+def state_read(c: Configuration, prefix: int, end: int, tracked: int) -> int:
     """Tokens consumed by the state that the attention backend copies for this extend."""
     backend = object.__new__(MambaAttnBackendBase)
     backend.device = "cpu"
     # Read from the model's config by the releases that use it; others use the cache chunk.
     backend._mamba_chunk_size = None
-    backend._model_runner = SimpleNamespace(model_config=_model_config(c))
+    backend._model_runner = SimpleNamespace(model_config=model_config(c))
     forward_batch = SimpleNamespace(
         forward_mode=ForwardMode.EXTEND,
         batch_size=1,
         mamba_track_mask=torch.tensor([True]),
-        mamba_track_indices=torch.tensor([_TRACK_SLOT]),
+        mamba_track_indices=torch.tensor([TRACK_SLOT]),
         mamba_track_seqlens=torch.tensor([tracked]),
         extend_seq_lens=torch.tensor([end - prefix]),
         extend_prefix_lens=torch.tensor([prefix]),
@@ -505,64 +404,160 @@ def _state_read(c: Configuration, prefix: int, end: int, tracked: int) -> int:
     indices = backend._init_track_ssm_indices(torch.tensor([_LIVE_SLOT]), forward_batch)
     # How many tensors are returned differs; a source always stands before its destination.
     lists = [[] if tensor is None else tensor.tolist() for tensor in indices]
-    source = lists[lists.index([_TRACK_SLOT]) - 1][0]
+    source = lists[lists.index([TRACK_SLOT]) - 1][0]
     return end if source == _LIVE_SLOT else prefix + source * c.mamba_chunk_size
 
 
-def _extend(engine: _Engine, req: Req, prefix: int, end: int) -> tuple[Extend, int | None]:
-    """Prepare one extend; return its checkpoint and the pool slot that takes its state."""
-    _set_extend(req, prefix, end)
+@dataclass(frozen=True)
+class Extend:
+    """A donated checkpoint: the recorded depth and the tokens its state has consumed."""
+
+    donated: int | None
+    state: int | None
+    fault: str | None = None
+
+
+def extend(engine: Engine, req: Req, prefix: int, end: int) -> tuple[Extend, int | None]:
+    """Prepare the extend of a request; its checkpoint, and the pool's slot that takes the state."""
+    if hasattr(req, "set_extend_range"):
+        if len(req.prefix_indices) != prefix:
+            req.prefix_indices = torch.arange(prefix)
+        req.set_extend_range(prefix, end)
+    else:
+        req.prefix_len, req.extend_end = prefix, end
     batch = engine.batch(req, end)
     entry = batch._mamba_radix_cache_v2_req_prepare_for_extend(req)
     if not bool(entry.track_mask):
-        return Extend(None, None, None), None
-    owner = _owner(req, "mamba_last_track_seqlen")
+        return Extend(None, None), None
+    slots = owner(req, "mamba_last_track_seqlen")
     if hasattr(entry, "track_index"):
         slot = entry.track_index
     else:
-        slot = int(owner.mamba_ping_pong_track_buffer[entry.track_position])
-    state = _state_read(engine.config, prefix, end, entry.track_seqlen)
-    return Extend(owner.mamba_last_track_seqlen, state, None), slot
+        slot = int(slots.mamba_ping_pong_track_buffer[entry.track_position])
+    state = state_read(engine.config, prefix, end, entry.track_seqlen)
+    return Extend(slots.mamba_last_track_seqlen, state), slot
 
 
-def extend_checkpoint(c: Configuration, prefix: int, end: int) -> Extend:
-    """What an extend from depth `prefix` to depth `end` donates to the radix tree."""
-    with _settings(c):
-        engine = _Engine(c, 0)
-        req = _request("first", end)
-        engine.pool.alloc([req])
-        try:
-            checkpoint, _ = _extend(engine, req, prefix, end)
-        except AssertionError as error:
-            failed_line = traceback.extract_tb(error.__traceback__)[-1].line
-            return Extend(None, None, str(error) or failed_line)
-        return checkpoint
-
-
-def _keep_chunk(engine: _Engine, req: Req) -> None:
-    """Put the computed chunk of an unfinished request into the tree, as the scheduler does."""
+def keep_computed(engine: Engine, req: Req) -> None:
+    """Put what an unfinished request has computed into the tree, as the scheduler does."""
     if hasattr(cache_common, "checkpoint_kv_cache"):
         cache_common.checkpoint_kv_cache(req, engine.tree)
     else:
-        cache_common.maybe_cache_unfinished_req(req, engine.tree, chunked=True)
+        call(cache_common.maybe_cache_unfinished_req, req=req, tree_cache=engine.tree, chunked=True)
 
 
-def follower_after_extend(c: Configuration, prefix: int, end: int) -> Follower:
-    """What a follower is given after a prefill in two chunks, to `prefix` and then to `end`."""
-    with _settings(c):
-        engine = _Engine(c, end)
-        req = _request("first", end)
-        engine.admit(req, end)
-        chunks = [(0, prefix), (prefix, end)] if prefix else [(0, end)]
-        for start, stop in chunks:
-            checkpoint, slot = _extend(engine, req, start, stop)
-            if slot is not None:
-                engine.states[slot] = checkpoint.state
-            engine.commit(req, stop)
-            if stop != end:
-                _keep_chunk(engine, req)
-        req.output_ids.append(end + 1)
-        req.finished_reason = FINISH_LENGTH(length=1)
-        finish = {"is_insert": True, "checkpoint": True}  # one meaning, two names
-        _call(cache_common.release_kv_cache, req=req, tree_cache=engine.tree, **finish)
-        return engine.follower(end)
+def release_finished(engine: Engine, req: Req) -> None:
+    """Finish a request and put it into the tree, as the scheduler does."""
+    req.finished_reason = FINISH_LENGTH(length=1)
+    finish = {"is_insert": True, "checkpoint": True}  # one meaning, two names
+    call(cache_common.release_kv_cache, req=req, tree_cache=engine.tree, **finish)
+
+
+class Decode:
+    """A request whose decode steps are launched and whose results are processed, in any order."""
+
+    def __init__(self, engine: Engine, prompt: int, tokens: int) -> None:
+        self.engine, self.prompt = engine, prompt
+        self.processor = engine.result_processor()
+        self.req = request("first", counted(prompt))
+        engine.admit(self.req, tokens)
+        engine.commit(self.req, prompt)
+        self.batch = engine.batch(self.req, prompt)
+        self._launched: list[tuple[int, ScheduleBatch]] = []  # whose results are outstanding
+
+    @property
+    def length(self) -> int:
+        """Length of the step launched last, or of the prompt."""
+        return int(self.batch.seq_lens_cpu[0])
+
+    @property
+    def slots(self) -> Any:
+        """The record with the request's checkpoint slots."""
+        return owner(self.req, "mamba_ping_pong_track_buffer")
+
+    def next_slot(self) -> int:
+        """The entry of the request's buffer that a snapshot is written to next."""
+        return int(self.slots.mamba_next_track_idx)
+
+    def kept_slot(self) -> int:
+        """The entry of the request's buffer that is donated when the request finishes."""
+        return int(self.engine.pool.get_mamba_ping_pong_keep_idx(self.req))
+
+    def prefill(self) -> None:
+        """Launch the extend of the whole prompt and write the checkpoint that it asks for."""
+        checkpoint, slot = extend(self.engine, self.req, 0, self.prompt)
+        if slot is not None:
+            self.engine.states[slot] = checkpoint.state
+        self.engine.commit(self.req, self.prompt)
+
+    def prefill_result(self, cached: bool = True) -> None:
+        """Process the prompt's result: its first token, and its checkpoint put into the tree."""
+        self.req.output_ids.append(self.prompt + 1)
+        if cached:
+            keep_computed(self.engine, self.req)
+
+    def launch(self) -> int | None:
+        """Launch the next step; the length that it takes a snapshot at, if it takes one."""
+        self.batch.prepare_for_decode()
+        # Counted by the batch in some releases, by the replaced allocation in others.
+        self.engine.commit(self.req, self.length)
+        # The queue of results keeps a copy, which carries no tree.
+        self._launched.append((self.length, self.batch.copy()))
+        if not bool(self.batch.mamba_track_mask[0]):
+            return None
+        self.engine.states[int(self.batch.mamba_track_indices[0])] = self.length
+        return self.length
+
+    def launch_to(self, length: int) -> None:
+        """Launch steps up to a length."""
+        while self.length < length:
+            self.launch()
+
+    def result(self, stop: bool = False) -> None:
+        """Process the oldest outstanding result; with `stop` its token ends the request."""
+        length, batch = self._launched.pop(0)
+        self.req.output_ids.append(length + 1)
+        if stop:
+            self.req.finished_reason = FINISH_LENGTH(length=len(self.req.output_ids))
+        result = SimpleNamespace(num_correct_drafts_per_req_cpu=None)
+        logits = SimpleNamespace(customized_info=None)
+        self.processor._handle_finish_state_updated_req(self.req, batch, result, 0, logits)
+
+
+@contextmanager
+def decoding(c: Configuration, prompt: int, tokens: int) -> Iterator[Decode]:
+    """A request of `prompt` tokens, with room for `tokens` tokens, that is about to decode."""
+    with settings(c):
+        decode = Decode(Engine(c, tokens), prompt, tokens)
+        row = decode.engine.row(decode.req)
+
+        def next_location(batch: ScheduleBatch, token_per_req: int) -> torch.Tensor:
+            return row[batch.seq_lens_cpu].to(torch.int64)
+
+        with patch.object(schedule_batch, "alloc_for_decode", next_location):
+            yield decode
+
+
+def unittest_suite(module: dict[str, Any]) -> unittest.TestSuite:
+    """The runs of a module's test functions as unittest tests, named as pytest names them."""
+    suite = unittest.TestSuite()
+    for name, function in module.items():
+        if name.startswith("test_"):
+            (mark,) = function.pytestmark
+            names, runs = mark.args
+            for run in runs:
+                arguments = dict(zip(names, run.values, strict=True))
+                suite.addTest(_unittest(f"{name}[{run.id}]", function, arguments))
+    return suite
+
+
+def _unittest(
+    name: str, function: Callable[..., None], arguments: dict[str, Any]
+) -> unittest.TestCase:
+    """One run as a unittest test, which records no property."""
+
+    def test() -> None:
+        function(**arguments, record_property=lambda *pair: None)
+
+    test.__name__ = name
+    return unittest.FunctionTestCase(test)

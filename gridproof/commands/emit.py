@@ -21,11 +21,22 @@ def _case_paths(cases: tuple[Path, ...], out: Path) -> list[Path]:
     return kept
 
 
+def _kept_tier(out: Path) -> str | None:
+    """The tier that the tests in a folder were emitted with, so that they are made again as they are."""
+    from generators import manifest
+
+    try:
+        return manifest.read(out / "sglang" / "manifest.json").tier
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def run(
     output: Output,
     cases: tuple[Path, ...],
     targets: tuple[str, ...],
     out: Path,
+    tier: str | None,
     only_check: bool,
 ) -> int:
     """Write the tests, or compare them with what is there; return the exit code."""
@@ -37,7 +48,8 @@ def run(
     case_files = {path.name: read_cases(path) for path in paths}
     from generators import emit
 
-    written = emit.folder(case_files, targets or emit.TARGETS)
+    chosen = tier or _kept_tier(out) or emit.CASES
+    written = emit.folder(case_files, targets or emit.TARGETS, chosen)
     stale = _stale(out, set(written), targets or emit.TARGETS)
     if only_check:
         return _compare(output, out, written, stale)

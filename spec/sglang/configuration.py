@@ -86,8 +86,21 @@ def interval_covers_draft_tokens(c) -> Truth:
 
 
 def interval_covers_a_mamba2_chunk(c) -> Truth:
-    """Mamba2 backends demand an interval of at least the model's chunk (tokens)."""
-    return c.mamba_track_interval >= c.mamba_chunk_size if c.recurrence == "mamba2" else True
+    """Mamba2 backends demand an interval of at least the model's chunk (tokens), where slots are buffered."""
+    if not _buffered(c) or c.recurrence != "mamba2":
+        return True
+    return c.mamba_track_interval >= c.mamba_chunk_size
+
+
+def prefill_chunks_are_whole_pages(c) -> Truth:
+    """Where the size of a prefill chunk (tokens) is given, it is whole configured pages, which DCP does not widen."""
+    size = c.chunked_prefill_size
+    return True if size is None or size < 0 else divides(c.page_size, size)
+
+
+def lazy_has_overlap(c) -> Truth:
+    """Lazy slots need the overlap scheduler; checked when the pool is sized, after the weights are loaded."""
+    return c.strategy != "extra_buffer_lazy" or c.overlap
 
 
 def ranks_divide_evenly(c) -> Truth:
@@ -137,10 +150,22 @@ GUARDS = (
         interval_covers_a_mamba2_chunk,
     ),
     Guard(
+        "prefill_chunks_are_whole_pages",
+        "--chunked-prefill-size must be a multiple of the page",
+        "arg_groups/validation_hook.py",
+        prefill_chunks_are_whole_pages,
+    ),
+    Guard(
         "ranks_divide_evenly",
         "--tp-size must be a multiple of --dcp-size",
-        "server_args.py",
+        "distributed/parallel_state.py",
         ranks_divide_evenly,
+    ),
+    Guard(
+        "lazy_has_overlap",
+        "extra_buffer_lazy needs the overlap scheduler on",
+        "mem_cache/kv_cache_configurator.py",
+        lazy_has_overlap,
     ),
     Guard(
         "no_buffer_has_page_one",

@@ -47,6 +47,7 @@ class Design:
     """Which rule each reader uses; the grid rules take a configuration and give tokens.
 
     `blind_verifiers`: speculative algorithms whose worker never sees a crossing, so that verify saves nothing.
+    `swap` to `fallback_slot` are rules of the ping-pong slots, see `life.py`.
     """
 
     name: str
@@ -59,21 +60,26 @@ class Design:
     decode_grid: Callable[..., Any] = grids.track_grid
     verify_grid: Callable[..., Any] = grids.track_grid
     flush_grid: Callable[..., Any] = grids.track_interval
+    window_grid: Callable[..., Any] = grids.track_interval
     insert_guard: Callable[..., Any] = insert.accepts_any_depth
     swap: Callable[..., Any] = slots.swap_follows_the_lookahead
-    boundary_lookahead: bool = True
+    label: Callable[..., Any] = slots.label_of_the_completed_step
+    stores_the_kept_entry: bool = True
+    failure_forgets_the_label: bool = True
     fallback_slot: bool = True
     tree_core: str = "rust"
+    tree_cores: tuple[str, ...] = ("python", "rust")
     blind_verifiers: frozenset[str] = frozenset()
     guards: tuple[Guard, ...] = GUARDS
 
     def grid(self, reader: str, c: Any) -> Any:
-        """The grid (tokens) that `reader` (extend, decode, verify or flush) uses in configuration `c`."""
+        """The grid (tokens) that `reader` (extend, decode, verify, flush or window) uses in configuration `c`."""
         return current(getattr(self, f"{reader}_grid"))(c)
 
     def summary(self) -> dict[str, str]:
         """What each reader uses, by the names of the rules."""
         plain, dcp = self.extend_rule.name, self.extend_rule_under_dcp.name
+        forgets = "forgets" if self.failure_forgets_the_label else "keeps"
         return {
             "extend_depth": plain if plain == dcp else f"{dcp} under DCP, else {plain}",
             "extend_grid": self.extend_grid.__name__,
@@ -83,11 +89,15 @@ class Design:
             "verify_grid": self.verify_grid.__name__,
             "verify_saves_nothing": ", ".join(sorted(self.blind_verifiers)) or "-",
             "flush_grid": self.flush_grid.__name__,
+            "window_grid": self.window_grid.__name__,
             "insert_guard": self.insert_guard.__name__,
-            "slot_swap": self.swap.__name__ if self.boundary_lookahead else "not modelled",
-            "boundary_lookahead": "yes" if self.boundary_lookahead else "no",
+            "slot_swap": self.swap.__name__,
+            "slot_label": self.label.__name__,
+            "slot_kept": "stored" if self.stores_the_kept_entry else "derived from the next one",
+            "failed_allocation": f"{forgets} the label",
             "fallback_slot": "yes" if self.fallback_slot else "no",
             "tree_core": self.tree_core,
+            "tree_cores": ", ".join(self.tree_cores),
         }
 
 
@@ -98,13 +108,14 @@ def _releases() -> dict[str, Design]:
         return replace(than, name=f"sglang-{release}", release=release, **changes)
 
     v22 = earlier("0.5.22", newest)
-    v21 = earlier("0.5.21", v22, fallback_slot=False)
+    v21 = earlier("0.5.21", v22, fallback_slot=False, failure_forgets_the_label=False)
     v20 = earlier("0.5.20", v21, extend_rule_under_dcp=RELATIVE, tree_core="python")
     # DFLASH compared a length with itself until PR 37818.
     v19 = earlier("0.5.19", v20, blind_verifiers=frozenset({"DFLASH"}))
     v18 = earlier(
         "0.5.18",
         v19,
+        tree_cores=("python",),
         decode_grid=grids.track_interval,
         verify_grid=grids.track_interval,
         extend_row_stride=grids.cache_chunk_size,
@@ -114,7 +125,8 @@ def _releases() -> dict[str, Design]:
         "0.5.17",
         v18,
         extend_grid=grids.cache_chunk_size,
-        boundary_lookahead=False,
+        label=slots.label_of_the_launched_length,
+        stores_the_kept_entry=False,
         guards=(*GUARDS, LAZY_IS_NOT_DFLASH),
     )
     return {d.name: d for d in (v17, v18, v19, v20, v21, v22, newest)}

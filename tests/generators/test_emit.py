@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from generators import colours, emit
+from generators import colours, emit, manifest
 from generators.cases import read_cases
 from generators.domain import Domain
 from generators.search import search
@@ -26,14 +26,17 @@ def case_files(folder):
     return {path.name: read_cases(path) for path in sorted((folder / "cases").glob("*.json"))}
 
 
+TIER = "small"  # what is committed
+
+
 def test_what_is_committed_is_what_is_emitted(committed):
-    for path, text in emit.folder(case_files(committed), emit.TARGETS).items():
+    for path, text in emit.folder(case_files(committed), emit.TARGETS, TIER).items():
         assert (committed / path).read_text(encoding="utf-8") == text, path
 
 
 def test_two_runs_give_the_same_bytes(committed):
     files = case_files(committed)
-    assert emit.folder(files, emit.TARGETS) == emit.folder(files, emit.TARGETS)
+    assert emit.folder(files, emit.TARGETS, TIER) == emit.folder(files, emit.TARGETS, TIER)
 
 
 def test_the_committed_cases_are_found_again(committed):
@@ -45,20 +48,30 @@ def test_the_committed_cases_are_found_again(committed):
     assert kept.cases == found.cases
 
 
+ENGINE = {"sglang", "torch"}
+
+
 @pytest.mark.parametrize("target", emit.TARGETS)
 def test_emitted_files_stand_alone(committed, target):
+    support = {path.stem for path in (committed / target).glob("gridproof_*.py")}
     for path in (committed / target).glob("test_*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-        assert modules <= {"pytest", f"gridproof_{target}"}
+        packages = {module.partition(".")[0] for module in modules}
+        allowed = {"pytest", *support, *(ENGINE if target == "sglang" else ())}
+        assert packages <= allowed | sys.stdlib_module_names
         assert "gridproof emit" in ast.get_docstring(tree)
 
 
+def predicted(committed, target="sglang"):
+    return manifest.read(committed / target / "manifest.json")
+
+
 def test_the_predictions_of_the_kimi_k3_launch(committed):
-    manifest = json.loads((committed / "sglang" / "manifest.json").read_text())
+    tests = predicted(committed).tests
     name = "test_decode.py::test_decode_snapshots_are_depths_the_tree_can_name"
-    masks = manifest["tests"][f"{name}[page64-dcp8-interval256-chunk64]"]
+    masks = tests[f"{name}[page64-dcp8-interval256-chunk64-to1280]"].by_subject
     assert masks["0.5.18"] == {"outcome": "fails", "observed": [256, 512, 768, 1024, 1280]}
     assert masks["0.5.19"] == {"outcome": "passes", "observed": [512, 1024]}
     name = "test_decode.py::test_a_follower_resumes_where_its_state_stopped"
@@ -67,19 +80,33 @@ def test_the_predictions_of_the_kimi_k3_launch(committed):
         768: {"outcome": "fails", "observed": {"node": 512, "state": 768}},
         1280: {"outcome": "fails", "observed": {"node": 1024, "state": 1280}},
     }.items():
-        test = manifest["tests"][f"{name}[page64-dcp8-interval256-chunk64-finish{stop}]"]
+        test = tests[f"{name}[page64-dcp8-interval256-chunk64-to{stop}]"].by_subject
         assert test["0.5.18"] == expected
         assert test["0.5.19"]["outcome"] == "passes"
 
 
 def test_every_test_has_a_prediction_for_every_release_and_both_colours_occur(committed):
-    manifest = json.loads((committed / "sglang" / "manifest.json").read_text())
-    for name, by_release in manifest["tests"].items():
-        assert set(by_release) == set(RELEASES), name
-    per_release = {
-        r: {t[r]["outcome"] for t in manifest["tests"].values()} for r in ("0.5.18", "0.5.19")
-    }
-    assert per_release == {"0.5.18": {"passes", "fails"}, "0.5.19": {"passes", "fails"}}
+    document = predicted(committed)
+    assert set(document.subjects) == {*RELEASES, "0.5.23+insert-guard"}
+    for name, test in document.tests.items():
+        assert set(test.by_subject) == set(document.subjects), name
+    for release in RELEASES:
+        outcomes = {t.by_subject[release]["outcome"] for t in document.tests.values()}
+        assert {"passes", "fails"} <= outcomes
+
+
+def test_a_manifest_is_read_as_it_was_written(committed):
+    for target in emit.TARGETS:
+        text = (committed / target / "manifest.json").read_text(encoding="utf-8")
+        assert manifest.parse(json.loads(text)).text() == text
+
+
+def test_each_tier_has_the_tests_of_the_smaller_ones():
+    tests = [
+        set(manifest.parse(json.loads(emit.tests([], "sglang", tier)["manifest.json"])).tests)
+        for tier in ("tiny", "small", "standard")
+    ]
+    assert tests[0] < tests[1] < tests[2]
 
 
 def run_model(folder, subject, *options):
@@ -119,8 +146,8 @@ def test_model_tests_of_other_faults_have_their_predicted_colours(tmp_path):
     for path, text in emit.folder(files, ["model"]).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
-    outcomes = json.loads((tmp_path / "model" / "manifest.json").read_text())["tests"].values()
-    assert {o["sglang-0.5.18"]["outcome"] for o in outcomes} == {"passes", "fails"}
+    tests = predicted(tmp_path, "model").tests.values()
+    assert {t.by_subject["sglang-0.5.18"]["outcome"] for t in tests} == {"passes", "fails"}
     for subject in DESIGNS:
         done = run_model(
             tmp_path / "model",
@@ -143,11 +170,11 @@ def test_without_predictions_a_red_test_is_red(committed):
     ],
 )
 def test_a_wrong_prediction_fails_the_run(committed, tmp_path, change, said):
-    manifest = json.loads((committed / "model" / "manifest.json").read_text())
-    name = next(n for n, t in manifest["tests"].items() if t["sglang-0.5.18"]["outcome"] == "fails")
-    manifest["tests"][name]["sglang-0.5.18"] |= change
+    document = predicted(committed, "model")
+    found = (t.by_subject["sglang-0.5.18"] for t in document.tests.values())
+    next(p for p in found if p["outcome"] == "fails").update(change)
     path = tmp_path / "manifest.json"
-    path.write_text(json.dumps(manifest))
+    path.write_text(document.text())
     options = (
         "-p",
         "generators.predictions",
@@ -161,48 +188,49 @@ def test_a_wrong_prediction_fails_the_run(committed, tmp_path, change, said):
 
 
 def test_a_test_that_was_not_run_fails_the_run(committed):
-    manifest = str(committed / "model" / "manifest.json")
-    options = ("-p", "generators.predictions", "--predictions", manifest, "-k", "verify")
+    path = str(committed / "model" / "manifest.json")
+    options = ("-p", "generators.predictions", "--predictions", path, "-k", "verify")
     done = run_model(committed / "model", "sglang-0.5.23", *options, "--subject", "sglang-0.5.23")
     assert done.returncode == 1 and "not run" in done.stdout
 
 
 def test_an_unknown_subject_is_refused(committed):
-    manifest = str(committed / "model" / "manifest.json")
-    options = ("-p", "generators.predictions", "--predictions", manifest, "--subject", "sglang-9")
+    path = str(committed / "model" / "manifest.json")
+    options = ("-p", "generators.predictions", "--predictions", path, "--subject", "sglang-9")
     done = run_model(committed / "model", "sglang-0.5.23", *options)
     assert done.returncode == 4 and "no prediction for sglang-9" in done.stderr
 
 
-def manifest_of(tests):
-    return {"schema": "gridproof/manifest/1", "target": "sglang", "files": {}, "tests": tests}
+def write_manifest(folder, **predictions):
+    """A manifest of one test, ``test_it``, with what is predicted of it on each subject."""
+    by_subject = {name.replace("_", "."): p for name, p in predictions.items()}
+    tests = {"test_it.py::test_it": manifest.PredictedTest("small", by_subject)}
+    document = manifest.Manifest("sglang", "small", tuple(by_subject), {}, tests)
+    (folder / "manifest.json").write_text(document.text())
 
 
-PREDICTED = {"0.5.23": {"outcome": "passes", "observed": 1}}
+PREDICTED = {"outcome": "passes", "observed": 1}
 
 
 def run_folder(tmp_path, body, subject, *options):
     (tmp_path / "test_it.py").write_text(body)
-    (tmp_path / "manifest.json").write_text(
-        json.dumps(manifest_of({"test_it.py::test_it": PREDICTED}))
-    )
+    if not (tmp_path / "manifest.json").exists():
+        write_manifest(tmp_path, **{"0_5_23": PREDICTED})
+    named = ("--subject", subject) if subject else ()
     return run_model(
         tmp_path,
         "any",
         *("-p", "generators.predictions", "--predictions", str(tmp_path / "manifest.json")),
-        *(
-            "--subject",
-            subject,
-            "--results",
-            str(tmp_path / "results" / f"{subject}.json"),
-            *options,
-        ),
+        *("--results", str(tmp_path / "results" / f"{subject}.json")),
+        *named,
+        *options,
     )
 
 
 RECORDS = "def test_it(record_property):\n    record_property('observed', {})\n"
 LACKS = (
-    "class NotComparable(Exception): ...\n"
+    "import unittest\n"
+    "class NotComparable(unittest.SkipTest): ...\n"
     "def test_it():\n    raise NotComparable('no symbol x in 9.9 for verify')\n"
 )
 
@@ -218,6 +246,32 @@ def test_what_cannot_be_compared_is_no_failure_of_the_engine(tmp_path):
     done = run_folder(tmp_path, LACKS, "0.5.23")
     assert done.returncode == 3 and "NOT COMPARABLE" in done.stdout
     assert "no symbol x" in done.stdout and "SURPRISE" not in done.stdout
+
+
+def test_code_that_should_be_lacking_and_is_not_is_told(tmp_path):
+    write_manifest(tmp_path, **{"0_5_17": {"outcome": "not comparable", "observed": None}})
+    assert run_folder(tmp_path, LACKS, "0.5.17").returncode == 3
+    done = run_folder(tmp_path, RECORDS.format(1), "0.5.17")
+    assert done.returncode == 1 and "SURPRISE" in done.stdout
+
+
+def test_a_source_tree_is_tested_in_place_of_a_wheel(tmp_path):
+    tree = tmp_path / "checkout" / "python" / "sglang"
+    (tree / "srt").mkdir(parents=True)
+    (tree / "__init__.py").write_text("LAYERS = 1\n")
+    body = "import sglang\n" + RECORDS.format("sglang.LAYERS")
+    done = run_folder(tmp_path, body, None, "--source", str(tmp_path / "checkout"))
+    assert done.returncode == 0 and "source is not modelled" in done.stdout
+    (tree / "_version.py").write_text("__version__ = version = '0.5.23+g1234'\n")
+    done = run_folder(tmp_path, body, None, "--source", str(tmp_path / "checkout" / "python"))
+    assert done.returncode == 0 and "predictions for 0.5.23" in done.stdout
+    done = run_folder(tmp_path, body, None, "--source", str(tmp_path / "results"))
+    assert done.returncode == 4 and "holds no sglang package" in done.stderr
+
+
+def test_a_smaller_tier_leaves_tests_out(tmp_path):
+    done = run_folder(tmp_path, RECORDS.format(2), "0.5.23", "--tier", "tiny")
+    assert "1 deselected" in done.stdout and "0 predicted" in done.stdout
 
 
 def test_the_matrix_tells_what_was_seen_on_each_release(tmp_path, capsys):

@@ -1,15 +1,19 @@
-"""When the result of a decode step makes the other ping-pong slot the next one to be written.
+"""The ping-pong slots of decode checkpoints: which depth a result labels, when it swaps, what a finish donates.
 
-`lookahead` is how many later steps of the request had been launched when the result was processed: 0 or 1.
-Source: SGLang 0.5.23, `managers/scheduler_components/batch_result_processor.py`
-(`_handle_finish_state_updated_req`, `_mamba_prefix_cache_update`).
+`seq_len` is the length (tokens) that a decode step brings its request to; `lookahead` is how many later steps of
+the request had been launched when the result of that step was processed: 0 or 1.
+Source: SGLang 0.5.17 to 0.5.23, `managers/scheduler_components/batch_result_processor.py`
+(`_handle_finish_state_updated_req`, `_mamba_prefix_cache_update`), `managers/schedule_batch.py`
+(`mamba_lazy_prealloc_at_boundary`), `mem_cache/unified_cache/components/mamba.py` (`_select_finished_checkpoint`).
 """
 
-from spec.numbers import Number, Truth, both, divides, implies
+from spec.numbers import Number, Truth, both, choose, divides, implies, smallest
+
+NO_DEPTH = 0  # what a label reads that names no checkpoint
 
 
 def swap_follows_the_lookahead(grid: Number, seq_len: Number, lookahead: Number) -> Truth:
-    """Swap on the mask of the completed step where nothing was launched ahead, else on the next step's (from 0.5.18)."""
+    """Swap on the mask of the completed step where nothing was launched ahead, else on the next step's."""
     return both(
         implies(lookahead == 0, divides(grid, seq_len)),
         implies(lookahead != 0, divides(grid, seq_len + 1)),
@@ -19,3 +23,25 @@ def swap_follows_the_lookahead(grid: Number, seq_len: Number, lookahead: Number)
 def swap_follows_the_completed_step(grid: Number, seq_len: Number, lookahead: Number) -> Truth:
     """Proposed: swap when a step at a boundary completes, whatever was launched ahead."""
     return divides(grid, seq_len)
+
+
+def label_of_the_completed_step(grid: Number, seq_len: Number, lookahead: Number) -> Number:
+    """Depth (tokens) that a result labels, none off a boundary: that of the completed step (from 0.5.18)."""
+    return choose(divides(grid, seq_len), seq_len, NO_DEPTH)
+
+
+def label_of_the_launched_length(grid: Number, seq_len: Number, lookahead: Number) -> Number:
+    """Depth (tokens) that a result labels, none off a boundary: the length launched so far (0.5.17)."""
+    launched = seq_len + lookahead
+    return choose(divides(grid, launched), launched, NO_DEPTH)
+
+
+def label_cut_to_the_key(key_length: Number, label: Number) -> Number:
+    """Depth (tokens) donated at a finish: the label, or the key where that is shorter (up to 0.5.21)."""
+    return smallest(key_length, label)
+
+
+def label_within_the_key(key_length: Number, label: Number, previous: Number) -> Number:
+    """Depth (tokens) donated at a finish: the label if the key reaches it, else the one before (from 0.5.22)."""
+    fallback = choose(previous <= key_length, previous, NO_DEPTH)
+    return choose(label <= key_length, label, fallback)

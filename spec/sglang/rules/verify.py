@@ -25,3 +25,11 @@ def saved_step(grid: Number, pre: Number, accepted: Number) -> Number:
 def state_depth(pre: Number, step: Number) -> Number:
     """Tokens consumed by the state after draft step `step`."""
     return pre + step + 1
+
+
+def window_end(grid: Number, pre: Number, accepted: Number) -> Number:
+    """Position (tokens, from 1) up to which the convolution window reaches that Inkling's draft extend writes.
+
+    Source: SGLang 0.5.17 to 0.5.23, `models/inkling_common/sconv.py`: the rows start at the saved step itself.
+    """
+    return pre + saved_step(grid, pre, accepted)

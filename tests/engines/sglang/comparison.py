@@ -1,13 +1,18 @@
 """The same question to the real engine and to the model: each function gives what the two answered."""
 
+import importlib
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from generators import expectations
+from generators import expectations, stories, trees
+from generators.mechanisms import flush as flushes
+from generators.mechanisms import guards, results, windows
+from generators.mechanisms.base import CONFIGURATION_FIELDS
 from spec.sglang.designs import CURRENT, DESIGNS
+from spec.sglang.rules import grids as rules
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "generated_tests" / "sglang"))
 engine = pytest.importorskip("gridproof_sglang", reason="the engine is not installed")
@@ -18,31 +23,31 @@ DRAFT_TOKENS = 8
 PROMPT = 1
 
 
+def emitted(mechanism):
+    """The emitted tests of a mechanism, in which the functions stand that drive the engine."""
+    return importlib.import_module(f"test_{mechanism}")
+
+
 def model(c, algorithm=None):
     """A configuration as the rules read it."""
     return SimpleNamespace(
-        page_size=c.page_size,
-        dcp_size=c.dcp_size,
-        mamba_track_interval=c.mamba_track_interval,
-        mamba_chunk_size=c.mamba_chunk_size,
-        speculative_algorithm=algorithm,
-        speculative_num_draft_tokens=DRAFT_TOKENS,
+        **vars(c), speculative_algorithm=algorithm, speculative_num_draft_tokens=DRAFT_TOKENS
     )
 
 
 def extend(c, prefix, end):
-    real = engine.extend_checkpoint(c, prefix, end)
+    real = emitted("extend").extend_checkpoint(c, prefix, end)
     observed = {"donated": real.donated, "state": real.state, "fault": real.fault is not None}
     return observed, expectations.extend(DESIGN, model(c), prefix, end)
 
 
 def verify(c, pre, accepted, algorithm=None):
-    observed = engine.verify_snapshots(c, pre, accepted, DRAFT_TOKENS, algorithm)
+    observed = emitted("verify").verify_snapshots(c, pre, accepted, DRAFT_TOKENS, algorithm)
     return observed, expectations.verify_snapshot(DESIGN, model(c, algorithm), pre, accepted)
 
 
 def decode(c, stop):
-    observed = engine.decode_snapshots(c, PROMPT, stop)
+    observed = emitted("decode").decode_snapshots(c, PROMPT, stop)
     return observed, expectations.decode_snapshots(DESIGN, model(c), PROMPT, stop)
 
 
@@ -51,13 +56,93 @@ def _seen(follower):
 
 
 def follower_after_decode(c, stop):
-    observed = _seen(engine.follower_after_decode(c, PROMPT, stop))
+    observed = _seen(emitted("decode").follower_after_decode(c, PROMPT, stop))
     return observed, expectations.follower_after_decode(DESIGN, model(c), PROMPT, stop)
 
 
 def follower_after_extend(c, prefix, end):
     try:
-        observed = _seen(engine.follower_after_extend(c, prefix, end))
+        observed = _seen(emitted("extend").follower_after_extend(c, prefix, end))
     except AssertionError:
         observed = "fault"
     return observed, expectations.follower_after_extend(DESIGN, model(c), prefix, end)
+
+
+def slots(c, story):
+    """A request driven step by step, in the story's order of launches and results."""
+    observed = emitted("slots").follower_of(
+        c, story.prompt, story.stop, story.nothing_ahead_of, story.allocation_fails_at
+    )
+    return _seen(observed), stories.follower_of(DESIGN, model(c), story)
+
+
+def order(c, prompt, stop, other_prefill_after):
+    """The scheduler's own loop, with another request's prefill after a step."""
+    observed = emitted("orders").served(c, prompt, stop, other_prefill_after)
+    alone = () if other_prefill_after is None else (other_prefill_after,)
+    story = stories.Story(prompt, stop, alone)
+    return _seen(observed), stories.follower_of(DESIGN, model(c), story)
+
+
+def boundary(c, length, earlier, own):
+    """What the two results around a boundary do to the slots."""
+    real = emitted("results").boundary(c, length, earlier, own)
+    observed = real.swaps, {"label": real.label, "state": real.state}
+    return observed, (
+        results.swaps_around(DESIGN, model(c), length, earlier, own),
+        results.labelled_around(DESIGN, model(c), length, earlier, own),
+    )
+
+
+def tree(c, core, requests, shared):
+    """What the tree gives to a follower after finished requests."""
+    real = emitted("tree").given_to_follower(
+        c, core, [tuple(vars(r).values()) for r in requests], shared
+    )
+    return vars(real), trees.given(DESIGN, model(c), requests, shared)
+
+
+def launch(configuration):
+    """Whether a launch starts; the configuration has every field that a guard reads."""
+    c = SimpleNamespace(**configuration)
+    shown = engine.Configuration(
+        *(getattr(c, name) for name in CONFIGURATION_FIELDS), c.strategy, c.overlap
+    )
+    said = emitted("guards").refusal(
+        shown,
+        page_size_given=c.page_size_given,
+        draft_tokens=c.speculative_num_draft_tokens,
+        algorithm=c.speculative_algorithm,
+        recurrence=c.recurrence,
+        tp_size=c.tp_size,
+        chunked_prefill_size=c.chunked_prefill_size,
+    )
+    return "starts" if said is None else "refused", guards.outcome(DESIGN, c)
+
+
+def grids(c):
+    """Every grid that this release computes."""
+    accessors = {
+        "cache_chunk": rules.cache_chunk_size,
+        "checkpoint_grid": rules.checkpoint_grid,
+        "track_grid": rules.track_grid,
+    }
+    observed, expected = {}, {}
+    for name, rule in accessors.items():
+        try:
+            observed[name] = getattr(emitted("grids"), name)(c)
+        except engine.NotComparable:
+            continue
+        expected[name] = rule(model(c))
+    return observed, expected
+
+
+def flush(c, stop):
+    """The lengths at which ReplaySSM flushes."""
+    return emitted("flush").flushes(c, stop), flushes.flushes(DESIGN, model(c), stop)
+
+
+def window(c, pre, accepted):
+    """How far the convolution window reaches that a draft extend writes."""
+    observed = emitted("windows").window(c, pre, accepted, DRAFT_TOKENS)
+    return observed, windows.window(DESIGN, model(c), pre, accepted)

@@ -5,11 +5,16 @@ How many examples: GRIDPROOF_EXAMPLES, 400 unless told.
 """
 
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from generators.mechanisms.tree import CORES
+from generators.stories import Story
+from generators.trees import Insert
+from spec.sglang.configuration import RECURRENCES, STRATEGIES
 from tests.engines.sglang import comparison
 from tests.engines.sglang.comparison import DRAFT_TOKENS, engine
 
@@ -20,6 +25,7 @@ many = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 few = settings(many, max_examples=max(20, EXAMPLES // 5))
+ahead = st.integers(0, 1)
 
 
 @st.composite
@@ -40,9 +46,132 @@ def chunks(draw):
     return prefix, prefix + draw(st.integers(1, MOST_TOKENS - 1300))
 
 
+@st.composite
+def launches(draw):
+    """Configurations with a short track grid, with slots of each kind."""
+    page = draw(st.sampled_from([1, 2, 16, 32, 64]))
+    dcp = draw(st.sampled_from([1, 1, 1, 2]))
+    chunk = draw(st.sampled_from([c for c in (64, 16, 8, 4) if c % page == 0 or page % c == 0]))
+    interval = page * draw(st.integers(1, 4))
+    kinds = [("extra_buffer", True), ("extra_buffer_lazy", True), ("extra_buffer", False)]
+    c = engine.Configuration(page, dcp, interval, chunk, *draw(st.sampled_from(kinds)))
+    # A grid of one token makes every step a boundary.
+    return c if interval > 1 else replace(c, mamba_track_interval=4)
+
+
+@st.composite
+def stories(draw, c, failures):
+    """A request whose prompt and stop lie near boundaries, steps without one ahead, failing allocations."""
+    grid = int(comparison.DESIGN.grid("decode", comparison.model(c)))
+    near = st.sampled_from([d for d in (-2, -1, 0, 1) if 2 * grid + d > 0])
+    prompt = max(1, draw(st.integers(0, 2)) * grid + draw(near))
+    stop = prompt + max(1, draw(st.integers(0, 2)) * grid + draw(near))
+    steps = range(prompt + 1, stop + 1)
+    alone = draw(st.sets(st.sampled_from(steps), max_size=3)) if c.overlap else set()
+    boundaries = [n for n in range(prompt + 1, stop + 2) if n % grid == 0]
+    failing = set()
+    if failures and c.lazy and boundaries:
+        failing = draw(st.sets(st.sampled_from(boundaries), max_size=2))
+    return Story(prompt, stop, tuple(sorted(alone)), tuple(sorted(failing)))
+
+
+@st.composite
+def inserts(draw):
+    """One to three finished requests; each later one donates beyond what it shares with the first."""
+    first = draw(st.integers(1, 330))
+    found = [Insert(0, first, draw(st.integers(1, 330)))]
+    if draw(st.booleans()):
+        found = [replace(found[0], previous=draw(st.integers(0, found[0].donated - 1)))]
+    for _ in range(draw(st.integers(0, 2))):
+        shared = draw(st.integers(0, first))
+        donated = shared + draw(st.integers(64, 200))
+        found.append(Insert(shared, donated + draw(st.integers(0, 70)), donated))
+    return found
+
+
+@st.composite
+def guarded(draw):
+    """Launches with every field that a start-up guard reads."""
+    strategy = draw(st.sampled_from(STRATEGIES))
+    small = strategy == "no_buffer" and draw(st.booleans())
+    algorithm = draw(st.sampled_from([None, "EAGLE", "DFLASH", "DSPARK"]))
+    return {
+        "page_size": 1 if small else draw(st.sampled_from([1, 2, 16, 32, 48, 64, 96, 128])),
+        "dcp_size": 1 if small else draw(st.sampled_from([1, 1, 2, 3, 4])),
+        "mamba_track_interval": draw(st.sampled_from([1, 16, 48, 64, 96, 128, 192, 256, 320])),
+        "mamba_chunk_size": draw(st.sampled_from([16, 32, 64, 96, 128, 256])),
+        "speculative_num_draft_tokens": draw(st.sampled_from([1, 8, 64, 300])) if algorithm else 0,
+        "speculative_algorithm": algorithm,
+        "strategy": strategy,
+        "overlap": draw(st.booleans()),
+        "recurrence": draw(st.sampled_from(RECURRENCES)),
+        "page_size_given": draw(st.booleans()),
+        "tp_size": draw(st.sampled_from([1, 2, 4, 6, 8])),
+        "chunked_prefill_size": draw(st.sampled_from([-1, 32, 64, 200, 2048])),
+    }
+
+
 def same(answers):
     observed, expected = answers
     assert observed == expected
+
+
+@given(c=configurations())
+@many
+def test_grids_conform(c):
+    same(comparison.grids(c))
+
+
+@given(launch=guarded())
+@many
+def test_start_up_guards_conform(launch):
+    same(comparison.launch(launch))
+
+
+@given(data=st.data(), c=launches())
+@many
+def test_slots_conform_in_every_order_of_launch_and_result(data, c):
+    same(comparison.slots(c, data.draw(stories(c, failures=True))))
+
+
+@given(data=st.data(), c=launches())
+@few
+def test_the_scheduler_loop_conforms(data, c):
+    story = data.draw(stories(c, failures=False))
+    alone = story.nothing_ahead_of[0] if story.nothing_ahead_of else None
+    same(comparison.order(c, story.prompt + 8, story.stop + 8, alone and alone + 8))
+
+
+@given(data=st.data(), c=launches(), k=st.integers(1, 4), earlier=ahead, own=ahead)
+@many
+def test_results_around_a_boundary_conform(data, c, k, earlier, own):
+    c = replace(c, strategy="extra_buffer", overlap=True)
+    length = k * int(comparison.DESIGN.grid("decode", comparison.model(c)))
+    same(comparison.boundary(c, length + 4 * (length < 4), earlier, own))
+
+
+@pytest.mark.parametrize("core", CORES)
+@given(c=configurations(), requests=inserts(), share=st.integers(0, 330))
+@many
+def test_the_tree_conforms(core, c, requests, share):
+    shared = min(share, requests[0].key_length)
+    try:
+        answers = comparison.tree(c, core, requests, shared)
+    except engine.NotComparable as reason:
+        pytest.skip(str(reason))
+    same(answers)
+
+
+@given(c=configurations(), stop=st.integers(2, MOST_TOKENS))
+@many
+def test_flushes_conform(c, stop):
+    same(comparison.flush(c, stop))
+
+
+@given(c=configurations(), pre=st.integers(1, 6000), accepted=st.integers(1, DRAFT_TOKENS))
+@many
+def test_windows_conform(c, pre, accepted):
+    same(comparison.window(c, pre, accepted))
 
 
 @given(c=configurations(), lengths=chunks())

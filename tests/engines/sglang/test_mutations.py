@@ -7,13 +7,16 @@ import importlib
 import inspect
 import textwrap
 from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from generators import manifest
 from tests.engines.sglang import comparison
 from tests.engines.sglang.comparison import engine
 
+EMITTED = Path(__file__).parents[3] / "generated_tests" / "sglang"
 EXTEND = ("managers.schedule_batch:ScheduleBatch", "_mamba_radix_cache_v2_req_prepare_for_extend")
 DECODE = ("managers.schedule_batch:ScheduleBatch", "prepare_for_decode")
 VERIFY = ("speculative.spec_utils", "_verify_commit_step_indices")
@@ -22,6 +25,14 @@ RESULT = (
     "_handle_finish_state_updated_req",
 )
 GRID = ("managers.schedule_batch", "mamba_checkpoint_grid")
+CHECKPOINT_GRID = ("runtime_context", "mamba_checkpoint_grid")
+TRACK_GRID = ("runtime_context", "mamba_track_grid")
+CHUNK = ("arg_groups.overrides", "mamba_cache_chunk_size")
+CHUNK_BEFORE = ("server_args:ServerArgs", "mamba_cache_chunk_size")
+FLUSH = (
+    "layers.attention.hybrid_linear_attn_backend:MambaAttnBackendBase",
+    "_replayssm_track_flush_mask",
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +132,45 @@ MUTATIONS = (
 )
 
 
+# For each emitted test that is red on no release, a line that turns it red.
+TURNS_RED = {
+    "test_the_cache_chunk_is_the_longer_of_chunk_and_page": (
+        Mutation(
+            "the chunk is the shorter one",
+            CHUNK,
+            (("max(chunk_size, page_size)", "min(chunk_size, page_size)"),),
+        ),
+        Mutation(
+            "the chunk is the shorter one",
+            CHUNK_BEFORE,
+            (("max(chunk_size, page_size)", "min(chunk_size, page_size)"),),
+        ),
+    ),
+    "test_the_checkpoint_grid_is_the_least_of_whole_chunks_and_tree_pages": (
+        Mutation(
+            "the checkpoint grid forgets the chunk",
+            CHECKPOINT_GRID,
+            (("math.lcm(mamba_cache_chunk_size(), tree_page)", "tree_page"),),
+        ),
+    ),
+    "test_the_track_grid_is_the_least_that_is_whole_intervals_as_well": (
+        Mutation("the track grid is the longer one", TRACK_GRID, (("math.lcm(", "max("),)),
+    ),
+    "test_every_snapshot_step_is_a_flush_step": (
+        Mutation(
+            "ReplaySSM flushes one step late", FLUSH, (("% interval) == 0", "% interval) == 1"),)
+        ),
+    ),
+    "test_the_mask_of_the_step_ahead_is_the_mask_of_the_next_step": (
+        Mutation(
+            "the mask ahead is late",
+            DECODE,
+            (("track_remainders_cpu == mamba_track_interval - 1", "track_remainders_cpu == 1"),),
+        ),
+    ),
+}
+
+
 def held(where):
     """The module or class of the engine that a mutation's function belongs to."""
     module, _, name = where[0].partition(":")
@@ -130,14 +180,17 @@ def held(where):
 
 def mutated(mutation):
     """The function with the first change that its source allows, or None where this release has no such line."""
-    function = getattr(held(mutation.where), mutation.where[1], None)
+    try:
+        function = getattr(held(mutation.where), mutation.where[1], None)
+    except ImportError:
+        function = None
     if function is None:
         return None
-    source = textwrap.dedent(inspect.getsource(function))
+    source = textwrap.dedent(inspect.getsource(getattr(function, "fget", function)))
     for old, new in mutation.changes:
         if old in source:
             text = "from __future__ import annotations\n" + source.replace(old, new)
-            return defined(mutation, text, function.__globals__)
+            return defined(mutation, text, getattr(function, "fget", function).__globals__)
     return None
 
 
@@ -227,3 +280,57 @@ def test_a_mutated_engine_is_noticed(mutation):
 )
 def test_at_least_ten_mutations_apply_to_this_release():
     assert sum(mutated(m) is not None for m in MUTATIONS) >= 10
+
+
+def emitted_functions():
+    """The emitted test functions by name, with the file of each; those of one name stand in several."""
+    for path in sorted(EMITTED.glob("test_*.py")):
+        module = importlib.import_module(path.stem)
+        for name, function in vars(module).items():
+            if name.startswith("test_"):
+                yield path.name, name, function
+
+
+def runs(function):
+    """The arguments of every run of an emitted test function."""
+    (mark,) = function.pytestmark
+    names, parameters = mark.args
+    for run in parameters:
+        yield dict(zip(names, run.values, strict=True))
+
+
+def goes_red(function):
+    """Whether some run of an emitted test fails."""
+    for arguments in runs(function):
+        try:
+            function(**arguments, record_property=lambda *pair: None)
+        except AssertionError:
+            return True
+    return False
+
+
+def never_red():
+    """Emitted test functions that no modelled release is predicted to fail."""
+    tests = manifest.read(EMITTED / "manifest.json").tests
+    red = {
+        name.partition("[")[0]
+        for name, test in tests.items()
+        if any(p["outcome"] == "fails" for p in test.by_subject.values())
+    }
+    return {n: f for file, n, f in emitted_functions() if f"{file}::{n}" not in red}
+
+
+def test_every_emitted_test_is_red_on_a_release_or_has_a_line_that_turns_it_red():
+    assert set(never_red()) == set(TURNS_RED)
+
+
+@pytest.mark.parametrize("name", TURNS_RED)
+def test_an_emitted_test_goes_red_on_a_mutated_engine(name):
+    function = never_red()[name]
+    for mutation in TURNS_RED[name]:
+        if (changed := mutated(mutation)) is not None:
+            assert not goes_red(function)
+            with patch.object(held(mutation.where), mutation.where[1], changed):
+                assert goes_red(function)
+            return
+    pytest.skip(f"sglang {engine.release()} has no such line")

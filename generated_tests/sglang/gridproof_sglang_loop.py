@@ -16,7 +16,7 @@ Replaced around it: sampling information, the order of the waiting queue (first 
 and the Triton kernels of the page allocator, for which SGLang's own Python version is called.
 
 A state is the sequence of tokens that it has consumed. All lengths and depths are in tokens.
-Works on SGLang 0.5.18 to 0.5.23.
+Works on SGLang 0.5.17 to 0.5.23.
 """
 
 from __future__ import annotations
@@ -25,20 +25,18 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from tests.engines.sglang.comparison import engine
+import gridproof_sglang as engine
+import torch
+from gridproof_sglang import Configuration, Engine, Follower
 
 # isort: split
-# The import above stubs what is absent; SGLang is imported after it.
-import torch
 from sglang.srt.managers.schedule_batch import Req, ScheduleBatch
 from sglang.srt.managers.schedule_policy import SchedulePolicy
 from sglang.srt.managers.scheduler import Scheduler
-from sglang.srt.mem_cache import allocation
 from sglang.srt.mem_cache.allocator import paged
 from sglang.srt.sampling.sampling_batch_info import SamplingBatchInfo
 from sglang.srt.sampling.sampling_params import SamplingParams
@@ -56,10 +54,9 @@ _MAX_ITERATIONS = 3000
 
 
 @dataclass(frozen=True)
-class Launch(engine.Configuration):
+class Launch(Configuration):
     """Server settings with those of the scheduler; `chunked_prefill_size` is in tokens."""
 
-    overlap: bool = True
     mixed_chunk: bool = False
     chunked_prefill_size: int | None = None
 
@@ -79,9 +76,9 @@ class Story:
     decoding_beside: bool = False
 
 
-def follower_of(launch: Launch, story: Story) -> engine.Follower:
+def follower_of(launch: Launch, story: Story) -> Follower:
     """What a request with the first one's tokens and two more is served with after the story."""
-    with _settings(launch):
+    with _surroundings(launch):
         loop = _Loop(launch, story)
         if launch.overlap:
             loop.event_loop_overlap()
@@ -128,30 +125,24 @@ def _allocate_decode(lengths, last, free, out, batch_size, page_size) -> None:
 
 
 @contextmanager
-def _settings(launch: Launch) -> Iterator[None]:
+def _surroundings(launch: Launch) -> Iterator[None]:
     """Publish the launch to the engine and replace what surrounds the scheduler."""
-    server_args = engine.get_context().override_server_args(
-        page_size=launch.page_size,
-        dcp_size=launch.dcp_size,
-        mamba_track_interval=launch.mamba_track_interval,
-        mamba_radix_cache_strategy=launch.strategy,
-        _mamba_cache_chunk_size=max(launch.mamba_chunk_size, launch.page_size),
-        chunked_prefill_size=launch.chunked_prefill_size or -1,
-        enable_mixed_chunk=launch.mixed_chunk,
-        disable_overlap_schedule=not launch.overlap,
-        pp_max_micro_batch_size=_MAX_REQUESTS,
-    )
     sampling = _Quiet(penalizer_orchestrator=SimpleNamespace(is_required=False))
     replaced = (
         (paged, "alloc_extend_kernel", _Kernel(_allocate_extend)),
         (paged, "alloc_decode_kernel", _Kernel(_allocate_decode)),
-        (allocation, "attention_backends", lambda: ("torch_native", "torch_native")),
         (SamplingBatchInfo, "from_schedule_batch", lambda *args, **kwargs: sampling),
         (SchedulePolicy, "calc_priority", lambda *args, **kwargs: None),
     )
     with ExitStack() as stack:
-        stack.enter_context(engine._settings(launch))
-        stack.enter_context(server_args)
+        scheduling = engine.settings(
+            launch,
+            chunked_prefill_size=launch.chunked_prefill_size or -1,
+            enable_mixed_chunk=launch.mixed_chunk,
+            pp_max_micro_batch_size=_MAX_REQUESTS,
+            attention_backend="torch_native",
+        )
+        stack.enter_context(scheduling)
         for owner, name, replacement in replaced:
             stack.enter_context(patch.object(owner, name, replacement))
         yield
@@ -168,7 +159,7 @@ class _Loop(Scheduler):
         self.tokens: dict[str, list[int]] = {}  # prompt and all sampled tokens of each request
         self.states: dict[int, tuple[int, ...]] = {}  # tokens consumed by the state in each slot
         self.other_launched_after: int | None = None
-        self.observed: engine.Follower | None = None
+        self.observed: Follower | None = None
         self._set_memory()
         self._set_limits()
         self._set_surroundings()
@@ -180,10 +171,7 @@ class _Loop(Scheduler):
             raise AttributeError(name)
 
     def _set_memory(self) -> None:
-        # A request has two checkpoint slots with overlap and one without.
-        pool = partial(engine.HybridReqToTokenPool, enable_overlap_schedule=self.launch.overlap)
-        with patch.object(engine, "HybridReqToTokenPool", pool):
-            pools = engine._Engine(self.launch, _CACHE_TOKENS)
+        pools = Engine(self.launch, _CACHE_TOKENS)
         self.req_to_token_pool = pools.pool
         self.token_to_kv_pool_allocator = pools.allocator
         self.tree_cache = pools.tree
@@ -205,7 +193,7 @@ class _Loop(Scheduler):
     def _set_surroundings(self) -> None:
         self.is_generation = True
         self.spec_algorithm = SpeculativeAlgorithm.NONE
-        self.model_config = engine._model_config(self.launch)
+        self.model_config = engine.model_config(self.launch)
         self.model_config.vocab_size = _VOCABULARY
         self.model_config.think_end_ids = []
         self.model_config.self_opened_think_start_ids = None
@@ -327,7 +315,7 @@ class _Loop(Scheduler):
             return None
         if batch.forward_mode.is_decode():
             return end
-        return engine._state_read(self.launch, prefix, end, int(batch.mamba_track_seqlens[row]))
+        return engine.state_read(self.launch, prefix, end, int(batch.mamba_track_seqlens[row]))
 
     def _sample(self, request: Req, end: int) -> int:
         """The token sampled in a step at a length; a chunk that ends in the prompt samples none."""
@@ -348,7 +336,7 @@ class _Loop(Scheduler):
         else:
             own = tuple(self.tokens["follower"][: len(state)])
             consumed = len(state) if state == own else FOREIGN
-        self.observed = engine.Follower(node, consumed)
+        self.observed = Follower(node, consumed)
         self.gracefully_exit = True
 
     def process_batch_result(self, batch: ScheduleBatch, result: _Fields) -> None:

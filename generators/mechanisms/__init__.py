@@ -1,0 +1,62 @@
+"""The mechanisms that tests are emitted for, one file each: which cases it takes, with which numbers it is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generators.cases import Case
+from generators.coverage import up_to
+from generators.mechanisms import (
+    decode,
+    extend,
+    flush,
+    grids,
+    guards,
+    orders,
+    results,
+    slots,
+    tree,
+    verify,
+    windows,
+)
+from generators.mechanisms.base import CASES, Emitted, Mechanism, TestGroup, once
+
+MECHANISMS: tuple[Mechanism, ...] = (
+    grids.MECHANISM,
+    guards.MECHANISM,
+    decode.MECHANISM,
+    verify.MECHANISM,
+    extend.MECHANISM,
+    results.MECHANISM,
+    slots.MECHANISM,
+    orders.MECHANISM,
+    tree.MECHANISM,
+    flush.MECHANISM,
+    windows.MECHANISM,
+)
+
+
+def _emitted(mechanism: Mechanism, cases: Sequence[Case], target: str, tier: str) -> Emitted | None:
+    wanted = {code.id for code in mechanism.codes}
+    chosen = list({case.id: case for case in cases if case.code in wanted}.values())
+    covered = tier != CASES and target == "sglang" and mechanism.space is not None
+    instances = up_to(mechanism.space, tier) if covered and mechanism.space else []
+    if target not in mechanism.targets or not (chosen or instances):
+        return None
+    groups = mechanism.groups(chosen, instances)
+    if target == "model":
+        groups = {name: g for name, g in groups.items() if name not in mechanism.engine_only}
+    return Emitted(
+        mechanism,
+        tuple(chosen),
+        tuple(TestGroup(name, once(checks)) for name, checks in groups.items() if checks),
+    )
+
+
+def emitted(cases: Sequence[Case], target: str, tier: str) -> list[Emitted]:
+    """The files that these cases and this tier call for, one a mechanism.
+
+    `tier`: `cases` for the cases alone, or one of `coverage.TIERS` for instances of the spaces as well.
+    """
+    found = (_emitted(mechanism, cases, target, tier) for mechanism in MECHANISMS)
+    return [emitted for emitted in found if emitted is not None]

@@ -1,0 +1,63 @@
+"""Orders: the scheduler's own loop, other requests' prefills between the steps of the one that is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+from generators import expectations, stories
+from generators.cases import Case
+from generators.coverage import Instance, Space
+from generators.mechanisms import slots, spaces
+from generators.mechanisms.base import (
+    Check,
+    Mechanism,
+    completed,
+    lands,
+    numbers,
+    on,
+)
+from spec.sglang.rules import grids
+
+
+def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
+    checks = []
+    for instance in instances:
+        launch, n = completed(instance.configuration), instance.lengths
+        c = expectations.configuration(launch)
+        after = n["alone"] or None
+        story = stories.Story(n["prompt"], n["stop"], (after,) if after else ())
+        name = slots.name_of(launch, story).replace("nothing-ahead-of", "other-prefill-after")
+        arguments = {
+            "configuration": {**numbers(launch), "strategy": c.strategy, "overlap": c.overlap},
+            "prompt": story.prompt,
+            "stop": story.stop,
+            "other_prefill_after": after,
+        }
+        checks.append(
+            Check(name, arguments, on(stories.follower_of, c, story), lands, tier=instance.tier)
+        )
+    return {"test_a_follower_is_served_the_state_of_its_own_prefix": checks}
+
+
+_SLOTS = slots.SPACE
+_LONGEST = 600
+_NEAR = {
+    grid: [n for n in slots.lengths_near(grid, 3) if 8 <= n <= _LONGEST] for grid in (64, 128, 256)
+}
+_LENGTHS = sorted({n for lengths in _NEAR.values() for n in lengths})
+MECHANISM = Mechanism(
+    "orders",
+    _groups,
+    space=Space(
+        "orders",
+        [c for c in _SLOTS.configurations if 64 <= grids.track_grid(SimpleNamespace(**c)) <= 256],
+        {"prompt": _LENGTHS, "stop": _LENGTHS, "alone": (0, *_LENGTHS)},
+        {
+            **spaces.ACCEPTED,
+            **{name: _SLOTS.accepted[name] for name in slots.ORDER},
+        },
+        {name: p for name, p in _SLOTS.predicates.items() if name not in slots.ALLOCATION},
+    ),
+    support=("gridproof_sglang_loop.py",),
+)

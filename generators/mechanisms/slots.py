@@ -1,0 +1,159 @@
+"""Slots: what a follower is given after a decode, slots eager or lazy, in every order of launch and result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from generators import expectations, stories
+from generators.cases import Case, spelled
+from generators.coverage import Instance, Predicate, Space
+from generators.mechanisms import spaces
+from generators.mechanisms.base import Check, Mechanism, completed, lands, numbers, on
+from spec.numbers import Truth, both, divides, implies, negation
+from spec.sglang.rules import grids
+
+LAUNCHES = (
+    {"strategy": "extra_buffer", "overlap": True},
+    {"strategy": "extra_buffer_lazy", "overlap": True},
+    {"strategy": "extra_buffer", "overlap": False},
+)
+_ON = {True: "", False: "-without-overlap"}
+
+
+def story_of(instance: Instance) -> stories.Story:
+    """The story that an instance's numbers stand for; 0 is no such length."""
+    lengths = instance.lengths
+    return stories.Story(
+        lengths["prompt"],
+        lengths["stop"],
+        (lengths["alone"],) if lengths["alone"] else (),
+        (lengths["failing"],) if lengths["failing"] else (),
+    )
+
+
+def name_of(launch: dict[str, Any], story: stories.Story) -> str:
+    """A story on a launch as a test's id."""
+    words = [spelled(launch), launch["strategy"].replace("_", "-") + _ON[launch["overlap"]]]
+    words.append(f"prompt{story.prompt}-stop{story.stop}")
+    words += [f"nothing-ahead-of{n}" for n in story.nothing_ahead_of]
+    words += [f"no-slot-at{n}" for n in story.allocation_fails_at]
+    return "-".join(words)
+
+
+def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
+    checks = []
+    for instance in instances:
+        launch, story = completed(instance.configuration), story_of(instance)
+        c = expectations.configuration(launch)
+        shown = {**numbers(launch), "strategy": c.strategy, "overlap": c.overlap}
+        checks.append(
+            Check(
+                name_of(launch, story),
+                {
+                    "configuration": shown,
+                    "prompt": story.prompt,
+                    "stop": story.stop,
+                    "nothing_ahead_of": story.nothing_ahead_of,
+                    "allocation_fails_at": story.allocation_fails_at,
+                },
+                on(stories.follower_of, c, story),
+                lands,
+                tier=instance.tier,
+            )
+        )
+    return {"test_a_follower_resumes_where_its_state_stopped": checks}
+
+
+def _configurations() -> Iterator[dict[str, Any]]:
+    """Few launches whose boundaries are close, with each kind of slots."""
+    for page, dcp, interval, chunk in (
+        *((64, 1, 256, 64), (64, 1, 64, 64), (1, 1, 64, 64), (64, 2, 64, 64), (1, 1, 128, 64)),
+        *((128, 1, 128, 64), (2, 1, 4, 4), (2, 2, 4, 2), (1, 1, 4, 2), (1, 1, 6, 4), (4, 1, 4, 2)),
+    ):
+        names = ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")
+        for launch in LAUNCHES:
+            yield {**dict(zip(names, (page, dcp, interval, chunk), strict=True)), **launch}
+
+
+def lengths_near(grid: int, boundaries: int) -> list[int]:
+    """Lengths (tokens) at and around the first multiples of a grid."""
+    return [k * grid + d for k in range(boundaries + 1) for d in (-1, 0, 1, 2) if k * grid + d > 0]
+
+
+def _lazy(c: Any, **_: Any) -> Truth:
+    return c.strategy == "extra_buffer_lazy"
+
+
+def _overlap(c: Any, **_: Any) -> Truth:
+    return bool(c.overlap)
+
+
+def _on_grid(name: str, offset: int) -> Predicate:
+    def predicate(c: Any, **lengths: Any) -> Truth:
+        length = lengths[name] + offset
+        return both(lengths[name] > 0, divides(grids.track_grid(c), length))
+
+    return predicate
+
+
+def _first_boundary(c: Any, prompt: Any, failing: Any, **_: Any) -> Truth:
+    return both(failing > prompt, failing <= prompt + grids.track_grid(c))
+
+
+_LENGTHS = sorted({n for grid in (4, 8, 64, 128, 256) for n in lengths_near(grid, 3)})
+# What no allocation and no kind of launch plays a part in.
+ORDER = (
+    "the_track_grid_is_above_one_token",
+    "the_request_decodes",
+    "what_is_alone_is_a_step_of_the_request",
+)
+ALLOCATION = ("the_first_allocation_fails", "a_later_allocation_fails")
+SPACE = Space(
+    "slots",
+    tuple(_configurations()),
+    {
+        "prompt": [n for n in _LENGTHS if n <= 520],
+        "stop": _LENGTHS,
+        "alone": (0, *(n for n in _LENGTHS if n % 4 in (0, 3))),
+        "failing": (0, 4, 8, 12, 64, 128, 192, 256, 384, 512, 768),
+    },
+    {
+        **spaces.ACCEPTED,
+        "the_track_grid_is_above_one_token": lambda c, **_: grids.track_grid(c) > 1,
+        "the_request_decodes": lambda c, prompt, stop, **_: stop > prompt,
+        "what_is_alone_is_a_step_of_the_request": lambda c, prompt, stop, alone, **_: implies(
+            alone > 0, both(alone > prompt, alone <= stop)
+        ),
+        "only_an_overlapped_result_has_something_ahead": lambda c, alone, **_: implies(
+            alone > 0, bool(c.overlap)
+        ),
+        "only_a_lazy_boundary_allocates": lambda c, prompt, stop, failing, **_: implies(
+            failing > 0,
+            both(
+                _lazy(c),
+                divides(grids.track_grid(c), failing),
+                failing > prompt,
+                failing <= stop + 1,
+            ),
+        ),
+    },
+    {
+        "slots_are_lazy": _lazy,
+        "steps_overlap": _overlap,
+        "the_prompt_is_cached": lambda c, prompt, **_: prompt >= grids.checkpoint_grid(c),
+        "the_first_step_is_a_boundary": _on_grid("prompt", 1),
+        "nothing_is_ahead_of_a_boundary": _on_grid("alone", 0),
+        "nothing_is_ahead_of_the_step_before_one": _on_grid("alone", 1),
+        "it_stops_at_a_boundary": _on_grid("stop", 0),
+        "it_stops_before_a_boundary": _on_grid("stop", 1),
+        "it_passes_a_boundary": lambda c, prompt, stop, **_: (
+            stop // grids.track_grid(c) != prompt // grids.track_grid(c)
+        ),
+        "the_first_allocation_fails": _first_boundary,
+        "a_later_allocation_fails": lambda c, prompt, failing, **_: both(
+            failing > 0, negation(_first_boundary(c, prompt, failing))
+        ),
+    },
+)
+MECHANISM = Mechanism("slots", _groups, space=SPACE)

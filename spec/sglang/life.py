@@ -1,0 +1,168 @@
+"""A request's life between admission and finish: what its checkpoint slots hold, and what it donates.
+
+Each event is a function from the slots before it to the slots after it, written with the arithmetic of
+`spec.numbers`.  An *entry* is an index of the ping-pong buffer, 0 or 1.  Without speculation.
+Source: SGLang 0.5.17 to 0.5.23, see `rules/slots.py`; `mem_cache/memory_pool.py` (`HybridReqToTokenPool`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spec.numbers import Number, Truth, both, choose, divides, implies, negation
+from spec.sglang.checkpoints import Checkpoint
+from spec.sglang.designs import Design, current
+from spec.sglang.rules import slots as rules
+from spec.sglang.rules.slots import NO_DEPTH
+
+UNWRITTEN = -1  # the state of a slot that no forward pass wrote
+NO_SLOT = -2  # an entry that holds no slot
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The two entries of a request's buffer, each the tokens that the state in its slot has consumed.
+
+    `next`: the entry that a snapshot is written to; `kept`: the entry that is donated; `label`, `previous`: depths
+    (tokens) of the last checkpoint and the one before; `written`, `written_before`: the entries that the last two
+    boundary steps wrote; `donates`: whether a finish may donate.
+    """
+
+    first: Number
+    second: Number
+    next: Number
+    kept: Number
+    label: Number = NO_DEPTH
+    previous: Number = NO_DEPTH
+    written: Number = 0
+    written_before: Number = 0
+    donates: Truth = True
+
+    def state(self, entry: Number) -> Number:
+        """Tokens consumed by the state in an entry."""
+        return choose(entry == 0, self.first, self.second)
+
+    def put(self, entry: Number, state: Number) -> Slots:
+        """The slots with another state in an entry."""
+        return replace(
+            self,
+            first=choose(entry == 0, state, self.first),
+            second=choose(entry == 0, self.second, state),
+        )
+
+    def where(self, condition: Truth, otherwise: Slots) -> Slots:
+        """These slots where the condition holds, the others elsewhere."""
+        numbers = {
+            name: choose(condition, getattr(self, name), getattr(otherwise, name))
+            for name in (
+                *("first", "second", "next", "kept", "label", "previous"),
+                *("written", "written_before"),
+            )
+        }
+        donates = both(
+            implies(condition, self.donates), implies(negation(condition), otherwise.donates)
+        )
+        return Slots(**numbers, donates=donates)
+
+
+def is_lazy(c: Any) -> bool:
+    """Whether the second slot is allocated at a boundary and freed behind it."""
+    return c.strategy == "extra_buffer_lazy"
+
+
+def other(c: Any, entry: Number) -> Number:
+    """The other entry; the same where a request has only one, which is without the overlap scheduler."""
+    return 1 - entry if c.overlap else entry
+
+
+def _keep(design: Design, c: Any, slots: Slots, entry: Number) -> Slots:
+    """Keep an entry; a release that stores none derives it from the next one."""
+    if not design.stores_the_kept_entry:
+        entry = slots.next if is_lazy(c) else other(c, slots.next)
+    return replace(slots, kept=entry)
+
+
+def admitted(c: Any) -> Slots:
+    """The slots of a new request."""
+    if is_lazy(c):
+        return Slots(UNWRITTEN, NO_SLOT, next=0, kept=0)
+    return Slots(UNWRITTEN, UNWRITTEN, next=0, kept=other(c, 0))
+
+
+def prompt_launched(design: Design, c: Any, slots: Slots, checkpoint: Checkpoint) -> Slots:
+    """After the launch of an extend: its checkpoint, if any, is written and kept."""
+    entry = slots.next
+    written = slots.put(entry, checkpoint.state)
+    following = entry if is_lazy(c) else other(c, entry)
+    written = replace(written, next=following, label=checkpoint.recorded)
+    return _keep(design, c, written, entry).where(checkpoint.saved, slots)
+
+
+def prompt_completed(design: Design, c: Any, slots: Slots) -> tuple[Slots, Checkpoint]:
+    """After the result of an extend: the kept slot is donated under its label and replaced by a new one."""
+    labelled = slots.label != NO_DEPTH
+    donated = Checkpoint(labelled, True, slots.label, slots.state(slots.kept))
+    after = slots.put(slots.kept, UNWRITTEN).where(labelled, slots)
+    return replace(after, label=NO_DEPTH, previous=NO_DEPTH), donated
+
+
+def step_launched(
+    design: Design, c: Any, slots: Slots, seq_len: Number, allocation_fails: Truth = False
+) -> Slots:
+    """After the launch of the decode step that brings the request to `seq_len` tokens."""
+    before = slots
+    if is_lazy(c):
+        alone = slots.state(other(c, slots.next)) == NO_SLOT
+        moved = replace(slots, next=other(c, slots.next))
+        moved = _keep(design, c, moved, moved.kept)
+        in_place = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
+        slots = in_place.where(allocation_fails, moved).where(alone, slots)
+    written = replace(slots, written=slots.next, written_before=slots.written)
+    written = written.put(written.next, seq_len)
+    return written.where(divides(design.grid("decode", c), seq_len), before)
+
+
+def step_completed(
+    design: Design,
+    c: Any,
+    slots: Slots,
+    seq_len: Number,
+    lookahead: Number,
+    finishes: Truth = False,
+) -> Slots:
+    """After the result of the step at `seq_len` tokens, `lookahead` later steps having been launched."""
+    grid = design.grid("decode", c)
+    depth = current(design.label)(grid, seq_len, lookahead)
+    labels = depth != NO_DEPTH
+    ahead = both(lookahead != 0, divides(grid, seq_len + 1))
+    entry = choose(ahead, slots.written_before, slots.written)
+    if not design.stores_the_kept_entry:
+        entry = slots.next
+    labelled = replace(slots, label=depth, kept=entry)
+    if is_lazy(c):
+        in_place = slots.state(other(c, slots.next)) == NO_SLOT
+        if design.stores_the_kept_entry:
+            overwritten = both(negation(labels), ahead, slots.next == slots.kept)
+        else:
+            overwritten = both(labels, in_place)
+        labelled = replace(labelled, next=entry).put(other(c, entry), NO_SLOT)
+        after = labelled.where(labels, slots)
+        lost = both(finishes, overwritten)
+        return replace(after, donates=both(slots.donates, negation(lost)))
+    previous = slots.label if design.fallback_slot else NO_DEPTH
+    after = replace(labelled, previous=previous).where(labels, slots)
+    swaps = current(design.swap)(grid, seq_len, lookahead)
+    after = replace(after, next=choose(swaps, other(c, slots.next), slots.next))
+    return _keep(design, c, after, after.kept)
+
+
+def finished(design: Design, c: Any, slots: Slots, key_length: Number) -> Checkpoint:
+    """What a finished request donates under a key of `key_length` tokens."""
+    depth, entry = rules.label_cut_to_the_key(key_length, slots.label), slots.kept
+    if design.fallback_slot:
+        previous = slots.previous if c.overlap else NO_DEPTH
+        depth = rules.label_within_the_key(key_length, slots.label, previous)
+        entry = choose(slots.label <= key_length, slots.kept, other(c, slots.kept))
+    wanted = both(slots.donates, depth != NO_DEPTH)
+    return Checkpoint(wanted, True, depth, slots.state(entry))
