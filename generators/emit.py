@@ -78,20 +78,40 @@ def _span(names: Sequence[str], order: Sequence[str]) -> str:
     return ", ".join(f"{r[0]} to {r[-1]}" if len(r) > 1 else r[0] for r in runs)
 
 
-def _colours(target: str, found: Emitted) -> list[str]:
+Predicted = dict[str, PredictedTest]
+
+
+def _named(found: Emitted, group: TestGroup, check: Check) -> str:
+    return f"test_{found.mechanism.name}.py::{group.name}[{check.id}]"
+
+
+def _predictions(target: str, found: Sequence[Emitted]) -> Predicted:
+    """What every test is predicted to do on every subject."""
+    designs = subjects(target)
+    return {
+        _named(f, group, check): PredictedTest(
+            check.tier, {name: check.predicted(design) for name, design in designs.items()}
+        )
+        for f in found
+        for group in f.groups
+        for check in group.checks
+    }
+
+
+def _colours(target: str, found: Emitted, predicted: Predicted) -> list[str]:
     """For each test: how many of its runs fail, and on which subjects."""
-    designs, rows = subjects(target), []
+    order, rows = list(subjects(target)), []
     for group in found.groups:
-        runs = len(group.checks)
-        rows.append(f"  {group.name}: {runs} run{'s' if runs > 1 else ''}")
+        runs = [predicted[_named(found, group, check)] for check in group.checks]
+        rows.append(f"  {group.name}: {len(runs)} run{'s' if len(runs) > 1 else ''}")
         by_colour: dict[str, list[str]] = {}
-        for name, design in designs.items():
-            outcomes = [check.predicted(design)["outcome"] for check in group.checks]
+        for subject in order:
+            outcomes = [run.by_subject[subject]["outcome"] for run in runs]
             red, lacking = outcomes.count("fails"), outcomes.count("not comparable")
             parts = [f"{red} red"] if red else []
             parts += [f"{lacking} not comparable"] if lacking else []
-            by_colour.setdefault(", ".join(parts) or "all green", []).append(name)
-        rows += [f"    {what}: {_span(names, list(designs))}" for what, names in by_colour.items()]
+            by_colour.setdefault(", ".join(parts) or "all green", []).append(subject)
+        rows += [f"    {what}: {_span(names, order)}" for what, names in by_colour.items()]
     return rows
 
 
@@ -123,7 +143,9 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="    ")
 
 
-def _module(environment: jinja2.Environment, target: str, tier: str, found: Emitted) -> str:
+def _module(
+    environment: jinja2.Environment, target: str, tier: str, found: Emitted, predicted: Predicted
+) -> str:
     template = environment.get_template(f"{target}_{found.mechanism.name}.py.j2")
     command = f"gridproof emit --target {target}" + (f" --tier {tier}" if tier != CASES else "")
     return template.render(
@@ -132,9 +154,8 @@ def _module(environment: jinja2.Environment, target: str, tier: str, found: Emit
             _wrapped(f"{code.id} {code.name}: {code.means}")
             for code in (CODES[c] for c in dict.fromkeys(case.code for case in found.cases))
         ],
-        colours=_colours(target, found),
+        colours=_colours(target, found, predicted),
         command=command,
-        tests={group.name: group for group in found.groups},
         groups=found.groups,
         configurations=lambda groups: _configurations(groups).items(),
         constant=_constant,
@@ -153,23 +174,20 @@ def tests(cases: Sequence[Case], target: str, tier: str = CASES) -> dict[str, st
     """The files of one target by name: a module a mechanism, the support modules, the manifest."""
     environment = _environment()
     found = emitted(cases, target, tier)
-    files = {f"test_{f.mechanism.name}.py": _module(environment, target, tier, f) for f in found}
+    predicted = _predictions(target, found)
+    files = {
+        f"test_{f.mechanism.name}.py": _module(environment, target, tier, f, predicted)
+        for f in found
+    }
     support = {SUPPORT[target], *(name for f in found for name in f.mechanism.support)}
     for name in sorted(support):
         files[name] = environment.get_template(f"{name}.j2").render(newest=CURRENT.name)
-    designs = subjects(target)
-    predicted = {
-        f"test_{f.mechanism.name}.py::{group.name}[{check.id}]": PredictedTest(
-            check.tier, {name: check.predicted(design) for name, design in designs.items()}
-        )
-        for f in found
-        for group in f.groups
-        for check in group.checks
-    }
     if any(_guard_helps(test) for test in predicted.values()):
         files[PATCH] = resources.files("generators.templates").joinpath(PATCH).read_text("utf-8")
     hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in sorted(files.items())}
-    files["manifest.json"] = Manifest(target, tier, tuple(designs), hashes, predicted).text()
+    files["manifest.json"] = Manifest(
+        target, tier, tuple(subjects(target)), hashes, predicted
+    ).text()
     return files
 
 

@@ -62,6 +62,57 @@ def donations(design: Design, c: Any, story: Story) -> list[Checkpoint]:
     return [*donated, life.finished(design, c, slots, launched)]
 
 
+@dataclass(frozen=True)
+class Verifies:
+    """A request of `prompt` tokens that is verified by steps which accept `accepts` tokens each.
+
+    It stops with the last verify, or, under the overlap scheduler and where there are several, with the last but
+    one while the last is in flight; of that one `retained` tokens are kept: up to a stop token, or, with `grammar`,
+    up to where the grammar ends.
+    """
+
+    prompt: int
+    accepts: tuple[int, ...]
+    retained: int
+    grammar: bool
+
+    def last(self, c: Any) -> int:
+        """The number of the verify it stops with."""
+        count = len(self.accepts)
+        return count - 2 if c.overlap and count > 1 else count - 1
+
+
+def verified(design: Design, c: Any, story: Verifies) -> Checkpoint:
+    """What a request donates when it stops; its prompt donates nothing."""
+    slots, length, committed = life.admitted(c), story.prompt, story.prompt
+    waiting: list[tuple[int, Any]] = []  # start and entry of verifies whose result is outstanding
+    for number, accepted in enumerate(story.accepts):
+        slots, entry = life.verify_planned(design, c, slots, committed)
+        slots = life.verify_launched(design, c, slots, entry, length, accepted)
+        waiting.append((length, entry))
+        length += accepted
+        if number > story.last(c) or not c.overlap or number == len(story.accepts) - 1:
+            due = len(waiting)
+        else:
+            due = len(waiting) - MOST_AHEAD
+        for _ in range(due):
+            done = number - len(waiting) + 1
+            pre, entry = waiting.pop(0)
+            if done > story.last(c):
+                break
+            finishes, took = done == story.last(c), story.accepts[done]
+            retained = story.retained if finishes and story.grammar else took
+            committed = pre + retained
+            slots = life.verify_completed(design, c, slots, entry, pre, took, retained, finishes)
+            if finishes:
+                key = committed
+                if not story.grammar and design.key_ends_at_the_stop:
+                    # The stop token is in the key, though no verify has consumed it.
+                    key = min(committed, pre + story.retained + 1)
+                return life.finished(design, c, slots, key)
+    raise ValueError("the request does not stop")
+
+
 def follower(design: Design, c: Any, donated: list[Checkpoint]) -> dict[str, int | None]:
     """What a follower is given after these checkpoints were inserted one after the other.
 

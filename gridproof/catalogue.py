@@ -5,10 +5,16 @@ python -m gridproof.catalogue docs
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
 from pathlib import Path
 
+from generators import emit
 from generators.codes import CODES
+from generators.coverage import TIERS, Exclusion, exclusions, instances
+from generators.manifest import Manifest, parse
+from generators.mechanisms import MECHANISMS
 from gridproof import files
 from spec.sglang.designs import DESIGNS
 from spec.sglang.theorems import LIBRARY
@@ -84,7 +90,69 @@ def designs() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"theorems.md": theorems, "findings.md": findings, "designs.md": designs}
+def coverage() -> str:
+    """The page of emitted tests: how many each tier has, which predicates they cover, what is shown impossible."""
+    tests = {tier: Counter(_mechanism(name) for name in manifest_of(tier).tests) for tier in TIERS}
+    lines = [
+        "# What the emitted tests cover",
+        "",
+        "Each mechanism names predicates of a configuration and its lengths. For every combination of them there is "
+        "an instance, or it lies in an *exclusion*: literals that the solver shows, for all configurations and "
+        "lengths, never to hold together (`tests/generators/test_coverage.py`). Tier `tiny` has every pair of "
+        "predicates in each way that occurs, `small` every three, `standard` every combination; a test stands for an "
+        "instance and a claim. Numbers are symbolic in the proofs; other fields take the values that the mechanism "
+        "lists. This page is written by `tox -e docs`.",
+        "",
+        "| mechanism | predicates | combinations | with an instance | excluded | by proofs | tests tiny | small | standard |",
+        "| --- |" + " --- |" * 8,
+    ]
+    total: Counter[str] = Counter()
+    for mechanism in MECHANISMS:
+        space = mechanism.space
+        if space is None:
+            continue
+        every, found = 1 << len(space.predicates), len(instances(space))
+        counts = [tests[tier][mechanism.name] for tier in TIERS]
+        total.update(dict(zip(TIERS, counts, strict=True)))
+        cells = [
+            len(space.predicates),
+            every,
+            found,
+            every - found,
+            len(exclusions(space)),
+            *counts,
+        ]
+        lines.append(f"| {mechanism.name} | " + " | ".join(map(str, cells)) + " |")
+    sums = " | ".join(str(total[tier]) for tier in TIERS)
+    lines.append(f"| all | | | | | | {sums} |")
+    for mechanism in MECHANISMS:
+        if mechanism.space is not None:
+            lines += ["", f"## {mechanism.name}", "", "Predicates:", ""]
+            lines += [f"- `{name}`" for name in mechanism.space.predicates]
+            lines += ["", "Never together:", ""]
+            lines += [f"- {_spelled(e)}" for e in exclusions(mechanism.space)]
+    return "\n".join(lines) + "\n"
+
+
+def manifest_of(tier: str) -> Manifest:
+    """The manifest of the engine's tests in a tier, without any case."""
+    return parse(json.loads(emit.tests([], "sglang", tier)["manifest.json"]))
+
+
+def _mechanism(test: str) -> str:
+    return test.partition(".py")[0].removeprefix("test_")
+
+
+def _spelled(exclusion: Exclusion) -> str:
+    return ", ".join(f"`{n}`" if truth else f"not `{n}`" for n, truth in exclusion.literals)
+
+
+PAGES = {
+    "theorems.md": theorems,
+    "findings.md": findings,
+    "designs.md": designs,
+    "coverage.md": coverage,
+}
 
 
 def main(folder: Path) -> None:

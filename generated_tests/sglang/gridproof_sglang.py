@@ -94,8 +94,8 @@ warnings.filterwarnings("ignore")
 import sglang
 import torch
 from sglang.srt.configs import mamba_utils
-from sglang.srt.layers.attention.hybrid_linear_attn_backend import MambaAttnBackendBase
 from sglang.srt.environ import envs
+from sglang.srt.layers.attention.hybrid_linear_attn_backend import MambaAttnBackendBase
 from sglang.srt.managers import schedule_batch
 from sglang.srt.managers.schedule_batch import FINISH_LENGTH, Req, ReqKvInfo, ScheduleBatch
 from sglang.srt.managers.scheduler_components.batch_result_processor import (
@@ -370,9 +370,13 @@ class Engine:
         return SchedulerBatchResultProcessor(**parts)
 
     def follower(self, tokens: int) -> Follower:
-        """What the tree gives to a follower that starts with the same `tokens` tokens."""
+        """What the tree gives to a follower that starts with the same `tokens` counted tokens."""
+        return self.follower_with(counted(tokens))
+
+    def follower_with(self, tokens: Sequence[int]) -> Follower:
+        """What the tree gives to a follower that starts with these tokens."""
         # The engine never matches a prompt's last token, hence one token more.
-        req = request("follower", counted(tokens + 1))
+        req = request("follower", [*tokens, 1 << 30])
         req.init_next_round_input(self.tree, cow_mamba=True)
         source = owner(req, "mamba_cow_src_index").mamba_cow_src_index
         if source is None:

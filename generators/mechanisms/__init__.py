@@ -16,6 +16,7 @@ from generators.mechanisms import (
     results,
     slots,
     tree,
+    verifies,
     verify,
     windows,
 )
@@ -30,6 +31,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     results.MECHANISM,
     slots.MECHANISM,
     orders.MECHANISM,
+    verifies.MECHANISM,
     tree.MECHANISM,
     flush.MECHANISM,
     windows.MECHANISM,

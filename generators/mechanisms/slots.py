@@ -32,9 +32,14 @@ def story_of(instance: Instance) -> stories.Story:
     )
 
 
+def kind_of(launch: dict[str, Any]) -> str:
+    """A launch's kind of slots as part of a test's id."""
+    return launch["strategy"].replace("_", "-") + _ON[launch["overlap"]]
+
+
 def name_of(launch: dict[str, Any], story: stories.Story) -> str:
     """A story on a launch as a test's id."""
-    words = [spelled(launch), launch["strategy"].replace("_", "-") + _ON[launch["overlap"]]]
+    words = [spelled(launch), kind_of(launch)]
     words.append(f"prompt{story.prompt}-stop{story.stop}")
     words += [f"nothing-ahead-of{n}" for n in story.nothing_ahead_of]
     words += [f"no-slot-at{n}" for n in story.allocation_fails_at]
@@ -81,11 +86,11 @@ def lengths_near(grid: int, boundaries: int) -> list[int]:
     return [k * grid + d for k in range(boundaries + 1) for d in (-1, 0, 1, 2) if k * grid + d > 0]
 
 
-def _lazy(c: Any, **_: Any) -> Truth:
+def is_lazy(c: Any, **_: Any) -> Truth:
     return c.strategy == "extra_buffer_lazy"
 
 
-def _overlap(c: Any, **_: Any) -> Truth:
+def overlaps(c: Any, **_: Any) -> Truth:
     return bool(c.overlap)
 
 
@@ -131,7 +136,7 @@ SPACE = Space(
         "only_a_lazy_boundary_allocates": lambda c, prompt, stop, failing, **_: implies(
             failing > 0,
             both(
-                _lazy(c),
+                is_lazy(c),
                 divides(grids.track_grid(c), failing),
                 failing > prompt,
                 failing <= stop + 1,
@@ -139,8 +144,8 @@ SPACE = Space(
         ),
     },
     {
-        "slots_are_lazy": _lazy,
-        "steps_overlap": _overlap,
+        "slots_are_lazy": is_lazy,
+        "steps_overlap": overlaps,
         "the_prompt_is_cached": lambda c, prompt, **_: prompt >= grids.checkpoint_grid(c),
         "the_first_step_is_a_boundary": _on_grid("prompt", 1),
         "nothing_is_ahead_of_a_boundary": _on_grid("alone", 0),

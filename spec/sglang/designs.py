@@ -64,6 +64,8 @@ class Design:
     insert_guard: Callable[..., Any] = insert.accepts_any_depth
     swap: Callable[..., Any] = slots.swap_follows_the_lookahead
     label: Callable[..., Any] = slots.label_of_the_completed_step
+    verify_label_start: Callable[..., Any] = slots.label_counts_the_retained
+    key_ends_at_the_stop: bool = True
     stores_the_kept_entry: bool = True
     failure_forgets_the_label: bool = True
     fallback_slot: bool = True
@@ -93,6 +95,7 @@ class Design:
             "insert_guard": self.insert_guard.__name__,
             "slot_swap": self.swap.__name__,
             "slot_label": self.label.__name__,
+            "verify_label": self.verify_label_start.__name__,
             "slot_kept": "stored" if self.stores_the_kept_entry else "derived from the next one",
             "failed_allocation": f"{forgets} the label",
             "fallback_slot": "yes" if self.fallback_slot else "no",
@@ -108,7 +111,14 @@ def _releases() -> dict[str, Design]:
         return replace(than, name=f"sglang-{release}", release=release, **changes)
 
     v22 = earlier("0.5.22", newest)
-    v21 = earlier("0.5.21", v22, fallback_slot=False, failure_forgets_the_label=False)
+    v21 = earlier(
+        "0.5.21",
+        v22,
+        verify_label_start=slots.label_counts_the_accepted,
+        key_ends_at_the_stop=False,
+        failure_forgets_the_label=False,
+        fallback_slot=False,
+    )
     v20 = earlier("0.5.20", v21, extend_rule_under_dcp=RELATIVE, tree_core="python")
     # DFLASH compared a length with itself until PR 37818.
     v19 = earlier("0.5.19", v20, blind_verifiers=frozenset({"DFLASH"}))

@@ -1,7 +1,8 @@
 """A request's life between admission and finish: what its checkpoint slots hold, and what it donates.
 
 Each event is a function from the slots before it to the slots after it, written with the arithmetic of
-`spec.numbers`.  An *entry* is an index of the ping-pong buffer, 0 or 1.  Without speculation.
+`spec.numbers`.  An *entry* is an index of the ping-pong buffer, 0 or 1.  Steps are decode steps; with speculation
+verifies take their place.
 Source: SGLang 0.5.17 to 0.5.23, see `rules/slots.py`; `mem_cache/memory_pool.py` (`HybridReqToTokenPool`).
 """
 
@@ -10,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spec.numbers import Number, Truth, both, choose, divides, implies, negation
-from spec.sglang.checkpoints import Checkpoint
+from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
+from spec.sglang.checkpoints import Checkpoint, verify_checkpoint
 from spec.sglang.designs import Design, current
 from spec.sglang.rules import slots as rules
+from spec.sglang.rules import verify
 from spec.sglang.rules.slots import NO_DEPTH
 
 UNWRITTEN = -1  # the state of a slot that no forward pass wrote
@@ -83,6 +85,11 @@ def _keep(design: Design, c: Any, slots: Slots, entry: Number) -> Slots:
     return replace(slots, kept=entry)
 
 
+def _alone(c: Any, slots: Slots) -> Truth:
+    """Whether the other entry holds no slot."""
+    return slots.state(other(c, slots.next)) == NO_SLOT
+
+
 def admitted(c: Any) -> Slots:
     """The slots of a new request."""
     if is_lazy(c):
@@ -113,7 +120,7 @@ def step_launched(
     """After the launch of the decode step that brings the request to `seq_len` tokens."""
     before = slots
     if is_lazy(c):
-        alone = slots.state(other(c, slots.next)) == NO_SLOT
+        alone = _alone(c, slots)
         moved = replace(slots, next=other(c, slots.next))
         moved = _keep(design, c, moved, moved.kept)
         in_place = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
@@ -141,7 +148,7 @@ def step_completed(
         entry = slots.next
     labelled = replace(slots, label=depth, kept=entry)
     if is_lazy(c):
-        in_place = slots.state(other(c, slots.next)) == NO_SLOT
+        in_place = _alone(c, slots)
         if design.stores_the_kept_entry:
             overwritten = both(negation(labels), ahead, slots.next == slots.kept)
         else:
@@ -155,6 +162,59 @@ def step_completed(
     swaps = current(design.swap)(grid, seq_len, lookahead)
     after = replace(after, next=choose(swaps, other(c, slots.next), slots.next))
     return _keep(design, c, after, after.kept)
+
+
+def verify_planned(
+    design: Design, c: Any, slots: Slots, committed: Number, allocation_fails: Truth = False
+) -> tuple[Slots, Number]:
+    """The slots and the entry that a verify may write, planned when `committed` tokens are known."""
+    if not is_lazy(c):
+        return slots, slots.next
+    grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
+    possible = rules.a_verify_may_cross(grid, committed, tokens)
+    alone, second = _alone(c, slots), other(c, slots.next)
+    failed = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
+    taken = failed.where(allocation_fails, slots.put(second, UNWRITTEN)).where(alone, slots)
+    planned = taken.where(possible, slots)
+    free = both(possible, planned.state(second) != NO_SLOT)
+    return planned, choose(free, second, slots.next)
+
+
+def verify_launched(
+    design: Design, c: Any, slots: Slots, entry: Number, pre: Number, accepted: Number
+) -> Slots:
+    """After the launch of a verify from depth `pre` that accepts `accepted` tokens, planned for `entry`."""
+    checkpoint = verify_checkpoint(design, c, pre, accepted)
+    return slots.put(entry, checkpoint.state).where(checkpoint.saved, slots)
+
+
+def verify_completed(
+    design: Design,
+    c: Any,
+    slots: Slots,
+    entry: Number,
+    pre: Number,
+    accepted: Number,
+    retained: Number,
+    finishes: Truth = False,
+) -> Slots:
+    """After the result of a verify of which `retained` tokens are kept; a grammar may keep fewer than accepted."""
+    grid, end = design.grid("verify", c), pre + retained
+    start = current(design.verify_label_start)(pre, accepted, retained)
+    crossed, depth = verify.crosses(grid, start, end - start), end // grid * grid
+    if not is_lazy(c):
+        previous = slots.label if design.fallback_slot else NO_DEPTH
+        labelled = replace(
+            slots, label=depth, kept=slots.next, next=other(c, slots.next), previous=previous
+        )
+        return labelled.where(crossed, slots)
+    into_the_kept = both(crossed, entry == slots.next)
+    possible = rules.a_verify_may_cross(grid, end, c.speculative_num_draft_tokens)
+    lost = either(into_the_kept, both(_alone(c, slots), possible))
+    last = replace(slots, donates=both(slots.donates, negation(lost)))
+    promoted = replace(slots.put(slots.next, NO_SLOT), next=entry).where(entry != slots.next, slots)
+    promoted = replace(promoted, label=depth, kept=entry).where(crossed, slots)
+    return last.where(finishes, promoted)
 
 
 def finished(design: Design, c: Any, slots: Slots, key_length: Number) -> Checkpoint:

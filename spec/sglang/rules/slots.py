@@ -8,6 +8,7 @@ Source: SGLang 0.5.17 to 0.5.23, `managers/scheduler_components/batch_result_pro
 """
 
 from spec.numbers import Number, Truth, both, choose, divides, implies, smallest
+from spec.sglang.rules.verify import crosses
 
 NO_DEPTH = 0  # what a label reads that names no checkpoint
 
@@ -45,3 +46,18 @@ def label_within_the_key(key_length: Number, label: Number, previous: Number) ->
     """Depth (tokens) donated at a finish: the label if the key reaches it, else the one before (from 0.5.22)."""
     fallback = choose(previous <= key_length, previous, NO_DEPTH)
     return choose(label <= key_length, label, fallback)
+
+
+def a_verify_may_cross(grid: Number, committed: Number, draft_tokens: Number) -> Truth:
+    """Whether a lazy request plans a second slot: a boundary lies within two verifies of what is committed (tokens)."""
+    return crosses(grid, committed, 2 * draft_tokens)
+
+
+def label_counts_the_retained(pre: Number, accepted: Number, retained: Number) -> Number:
+    """Where the label of a verify's result starts to look for a boundary: at the verify's start (from 0.5.22)."""
+    return pre
+
+
+def label_counts_the_accepted(pre: Number, accepted: Number, retained: Number) -> Number:
+    """Where the label starts to look: all accepted tokens before the end, though a grammar kept fewer (up to 0.5.21)."""
+    return pre + retained - accepted

@@ -10,6 +10,7 @@ import pytest
 from generators import expectations, stories, trees
 from generators.mechanisms import flush as flushes
 from generators.mechanisms import guards, results, windows
+from generators.mechanisms import verifies as verified
 from generators.mechanisms.base import CONFIGURATION_FIELDS
 from spec.sglang.designs import CURRENT, DESIGNS
 from spec.sglang.rules import grids as rules
@@ -74,6 +75,16 @@ def slots(c, story):
         c, story.prompt, story.stop, story.nothing_ahead_of, story.allocation_fails_at
     )
     return _seen(observed), stories.follower_of(DESIGN, model(c), story)
+
+
+def verifies(c, story, draft_tokens):
+    """A request that is verified and stops at a stop token or where its grammar ends."""
+    observed = emitted("verifies").follower_of(
+        c, story.prompt, 0, list(story.accepts), draft_tokens, story.retained, story.grammar
+    )
+    known = model(c)
+    known.speculative_num_draft_tokens = draft_tokens
+    return _seen(observed), verified.follower_of(DESIGN, known, story)
 
 
 def order(c, prompt, stop, other_prefill_after):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generators.mechanisms.tree import CORES
-from generators.stories import Story
+from generators.stories import Story, Verifies
 from generators.trees import Insert
 from spec.sglang.configuration import RECURRENCES, STRATEGIES
 from tests.engines.sglang import comparison
@@ -76,6 +76,21 @@ def stories(draw, c, failures):
 
 
 @st.composite
+def verified(draw):
+    """A launch with short grids, the tokens of its drafts, and verifies up to a stop token or a grammar's end."""
+    c = draw(launches())
+    drafts = draw(st.integers(1, min(c.mamba_track_interval, 12)))
+    grid = int(comparison.DESIGN.grid("verify", comparison.model(c)))
+    accepts = draw(st.lists(st.integers(1, drafts), min_size=1, max_size=6))
+    near = draw(st.integers(-drafts, 1))
+    story = Verifies(
+        max(1, draw(st.integers(0, 2)) * grid + near), tuple(accepts), 1, draw(st.booleans())
+    )
+    kept = draw(st.integers(1, accepts[story.last(c)]))
+    return c, replace(story, retained=kept), drafts
+
+
+@st.composite
 def inserts(draw):
     """One to three finished requests; each later one donates beyond what it shares with the first."""
     first = draw(st.integers(1, 330))
@@ -132,6 +147,12 @@ def test_start_up_guards_conform(launch):
 @many
 def test_slots_conform_in_every_order_of_launch_and_result(data, c):
     same(comparison.slots(c, data.draw(stories(c, failures=True))))
+
+
+@given(verified=verified())
+@many
+def test_slots_conform_under_speculation(verified):
+    same(comparison.verifies(*verified))
 
 
 @given(data=st.data(), c=launches())

@@ -1,0 +1,150 @@
+"""Verifies: what a follower is given after speculative steps, slots eager or lazy, with stop tokens and grammars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from generators import expectations, stories
+from generators.cases import Case, spelled
+from generators.coverage import Instance, Space
+from generators.mechanisms import slots, spaces
+from generators.mechanisms.base import Check, Mechanism, completed, lands, numbers, on
+from spec.numbers import Truth, both
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids, verify
+
+
+def story_of(instance: Instance) -> stories.Verifies:
+    """The story that an instance's numbers stand for."""
+    n, tokens = instance.lengths, instance.configuration["speculative_num_draft_tokens"]
+    in_flight = (n["third"],) if n["third"] else ()
+    accepts = (*(tokens,) * n["full"], n["first"], n["second"], *in_flight)
+    return stories.Verifies(n["prompt"], accepts, n["retained"], bool(n["grammar"]))
+
+
+def follower_of(design: Design, c: Any, story: stories.Verifies) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of a verified request is given."""
+    return stories.follower(design, c, [stories.verified(design, c, story)])
+
+
+def _check(instance: Instance) -> Check:
+    launch, story = completed(instance.configuration), story_of(instance)
+    c, full = expectations.configuration(launch), instance.lengths["full"]
+    accepts = list(story.accepts[full:])
+    words = [
+        spelled(launch),
+        slots.kind_of(launch),
+        f"draft{c.speculative_num_draft_tokens}-prompt{story.prompt}",
+        *([f"full{full}"] if full else []),
+        "accept" + "-".join(map(str, accepts)),
+        f"{'grammar' if story.grammar else 'stop'}{story.retained}",
+    ]
+    return Check(
+        "-".join(words),
+        {
+            "configuration": {**numbers(launch), "strategy": c.strategy, "overlap": c.overlap},
+            "prompt": story.prompt,
+            "full_verifies": full,
+            "accepts": accepts,
+            "draft_tokens": c.speculative_num_draft_tokens,
+            "retained": story.retained,
+            "grammar": story.grammar,
+        },
+        on(follower_of, c, story),
+        lands,
+        tier=instance.tier,
+    )
+
+
+_NAMES = ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")
+_DRAFT = "speculative_num_draft_tokens"
+_EAGER, _LAZY, _SYNCHRONOUS = slots.LAUNCHES
+
+
+def _default(launch: dict[str, Any], **lengths: int) -> Instance:
+    """A story on the default interval with four draft tokens."""
+    numbers_of = dict(zip(_NAMES, (64, 1, 256, 64), strict=True))
+    others = {"full": 0, "third": 0, "grammar": 0, **lengths}
+    return Instance({**numbers_of, _DRAFT: 4, **launch}, others, "tiny")
+
+
+# Small drafts on the default interval: two boundaries lie many verifies apart.
+_LONG = (
+    _default(_EAGER, prompt=254, first=4, second=4, third=4, retained=1, grammar=1),
+    _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1, grammar=1),
+    _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1),
+    _default(_LAZY, prompt=253, full=63, first=4, second=4, third=4, retained=1, grammar=1),
+)
+
+
+def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
+    checks = [_check(instance) for instance in (*_LONG, *instances)]
+    return {"test_a_follower_resumes_where_its_state_stopped": checks}
+
+
+def _configurations() -> Iterator[dict[str, Any]]:
+    """Launches with drafts that are long for the track grid and with short ones, with each kind of slots."""
+    for values, drafts in (
+        *(((64, 1, 64, 64), 40), ((64, 1, 64, 64), 16), ((64, 2, 64, 64), 40)),
+        *(((1, 1, 8, 8), 6), ((1, 1, 8, 4), 4), ((1, 1, 12, 4), 5)),
+    ):
+        for launch in slots.LAUNCHES:
+            yield {**dict(zip(_NAMES, values, strict=True)), _DRAFT: drafts, **launch}
+
+
+def _crosses(start: Callable[..., Any], tokens: Callable[..., Any]) -> Callable[..., Truth]:
+    return lambda c, **n: verify.crosses(grids.track_grid(c), start(n), tokens(n))
+
+
+_SIZES = (1, 2, 3, 4, 5, 6, 16, 33, 40)
+MECHANISM = Mechanism(
+    "verifies",
+    _groups,
+    space=Space(
+        "verifies",
+        tuple(_configurations()),
+        {
+            "prompt": (3, 6, 7, 8, 10, 40, 60, 63, 64, 100, 120, 127),
+            "full": (0,),
+            "first": _SIZES,
+            "second": _SIZES,
+            "third": (0, *_SIZES),
+            "retained": _SIZES,
+            "grammar": (0, 1),
+        },
+        {
+            **spaces.ACCEPTED,
+            "only_draft_tokens_are_accepted": lambda c, **n: both(
+                *(
+                    n[name] <= c.speculative_num_draft_tokens
+                    for name in ("first", "second", "third")
+                )
+            ),
+            "what_is_kept_was_accepted": lambda c, **n: n["retained"] <= n["second"],
+            "one_verify_is_in_flight_under_overlap_alone": lambda c, **n: (
+                (n["third"] > 0) == bool(c.overlap)
+            ),
+            "no_verify_goes_before": lambda c, **n: n["full"] == 0,
+        },
+        {
+            "slots_are_lazy": slots.is_lazy,
+            "steps_overlap": slots.overlaps,
+            "a_grammar_ends_it": lambda c, **n: n["grammar"] > 0,
+            "all_that_was_accepted_is_kept": lambda c, **n: n["retained"] == n["second"],
+            "the_first_verify_crosses": _crosses(lambda n: n["prompt"], lambda n: n["first"]),
+            "the_second_verify_crosses": _crosses(
+                lambda n: n["prompt"] + n["first"], lambda n: n["second"]
+            ),
+            "what_is_kept_of_it_crosses": _crosses(
+                lambda n: n["prompt"] + n["first"], lambda n: n["retained"]
+            ),
+            "the_verify_in_flight_crosses": _crosses(
+                lambda n: n["prompt"] + n["first"] + n["second"], lambda n: n["third"]
+            ),
+            "two_verifies_in_a_row_can_cross": lambda c, **n: (
+                2 * c.speculative_num_draft_tokens > grids.track_grid(c)
+            ),
+        },
+    ),
+)
