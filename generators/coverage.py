@@ -79,6 +79,7 @@ def _points(space: Space) -> Iterator[tuple[dict[str, int], dict[str, numpy.ndar
         yield dict(configuration), lengths
 
 
+@cache
 def _found(space: Space) -> dict[int, tuple[dict[str, int], dict[str, int]]]:
     """The first instance met of each combination; bit i of a combination is the i-th predicate."""
     found: dict[int, tuple[dict[str, int], dict[str, int]]] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from generators import emit
@@ -125,6 +125,7 @@ def coverage() -> str:
         lines.append(f"| {mechanism.name} | " + " | ".join(map(str, cells)) + " |")
     sums = " | ".join(str(total[tier]) for tier in TIERS)
     lines.append(f"| all | | | | | | {sums} |")
+    lines += _predicted(manifest_of("standard"))
     for mechanism in MECHANISMS:
         if mechanism.space is not None:
             lines += ["", f"## {mechanism.name}", "", "Predicates:", ""]
@@ -132,6 +133,31 @@ def coverage() -> str:
             lines += ["", "Never together:", ""]
             lines += [f"- {_spelled(e)}" for e in exclusions(mechanism.space)]
     return "\n".join(lines) + "\n"
+
+
+def _predicted(document: Manifest) -> list[str]:
+    """The table of what each subject is predicted to do: red tests, and in brackets those not comparable."""
+    lines = [
+        "",
+        "## What each release is predicted to do",
+        "",
+        "Of the tests of tier `standard`, how many are red; in brackets how many are not comparable, because the "
+        "release has no such code. `+insert-guard` is the release with the patch that lies beside the tests.",
+        "",
+        "| mechanism | " + " | ".join(document.subjects) + " |",
+        "| --- |" + " --- |" * len(document.subjects),
+    ]
+    outcomes: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for name, test in document.tests.items():
+        for subject, prediction in test.by_subject.items():
+            outcomes[_mechanism(name)][subject][prediction["outcome"]] += 1
+    for mechanism, by_subject in outcomes.items():
+        cells = []
+        for subject in document.subjects:
+            red, lacking = by_subject[subject]["fails"], by_subject[subject]["not comparable"]
+            cells.append(f"{red or '-'}" + (f" ({lacking})" if lacking else ""))
+        lines.append(f"| {mechanism} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def manifest_of(tier: str) -> Manifest:

@@ -32,6 +32,14 @@ def _symbolic(*values: Any) -> Any:
     return next((v for v in values if hasattr(v, "ledger")), None)
 
 
+_PLAIN = frozenset((int, bool))
+
+
+def _plain(*values: Any) -> bool:
+    """Whether all are Python's own numbers and truths: the quick way out for a rule that runs on integers."""
+    return all(type(value) in _PLAIN for value in values)
+
+
 def _array(*values: Any) -> bool:
     return any(hasattr(v, "dtype") for v in values)
 
@@ -60,6 +68,8 @@ def gcd(a: Number, b: Number) -> Number:
 
 def choose(condition: Truth, then: Number, otherwise: Number) -> Number:
     """`then` where the condition holds, `otherwise` elsewhere; both are evaluated."""
+    if _plain(condition, then, otherwise):
+        return then if condition else otherwise
     if (term := _symbolic(condition, then, otherwise)) is not None:
         return term.ledger.choose(condition, then, otherwise)
     if _array(condition, then, otherwise):
@@ -86,6 +96,8 @@ def divides(divisor: Number, number: Number) -> Truth:
 
 def both(*conditions: Truth) -> Truth:
     """Whether all conditions hold."""
+    if _plain(*conditions):
+        return all(conditions)
     if (formula := _symbolic(*conditions)) is not None:
         return formula.ledger.conjunction(conditions)
     if _array(*conditions):
@@ -102,6 +114,8 @@ def either(*conditions: Truth) -> Truth:
 
 def negation(condition: Truth) -> Truth:
     """Whether the condition does not hold."""
+    if type(condition) is bool:
+        return not condition
     if _symbolic(condition) is not None:
         return condition.ledger.negation(condition)
     if _array(condition):

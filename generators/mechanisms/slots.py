@@ -106,7 +106,7 @@ def _first_boundary(c: Any, prompt: Any, failing: Any, **_: Any) -> Truth:
     return both(failing > prompt, failing <= prompt + grids.track_grid(c))
 
 
-_LENGTHS = sorted({n for grid in (4, 8, 64, 128, 256) for n in lengths_near(grid, 3)})
+_LENGTHS = sorted({n for grid in (4, 64, 256) for n in lengths_near(grid, 2)})
 # What no allocation and no kind of launch plays a part in.
 ORDER = (
     "the_track_grid_is_above_one_token",
@@ -118,10 +118,10 @@ SPACE = Space(
     "slots",
     tuple(_configurations()),
     {
-        "prompt": [n for n in _LENGTHS if n <= 520],
+        "prompt": [n for n in _LENGTHS if n <= 260],
         "stop": _LENGTHS,
         "alone": (0, *(n for n in _LENGTHS if n % 4 in (0, 3))),
-        "failing": (0, 4, 8, 12, 64, 128, 192, 256, 384, 512, 768),
+        "failing": (0, 4, 8, 64, 128, 256, 512),
     },
     {
         **spaces.ACCEPTED,
