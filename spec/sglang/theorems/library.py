@@ -1,6 +1,7 @@
 """What SGLang brings to its theorems: the fields of a configuration, realistic values, its designs."""
 
 from dataclasses import asdict
+from typing import Any
 
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
 from spec.sglang.designs import CURRENT, design_named
@@ -44,3 +45,19 @@ LIBRARY = Library(
     )
 )
 theorem = LIBRARY.theorem
+
+
+class _Having:
+    """A configuration of which some fields are known."""
+
+    def __init__(self, c: Any, fields: dict[str, Any]):
+        self._c, self._fields = c, fields
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__["_fields"]
+        return fields[name] if name in fields else getattr(self.__dict__["_c"], name)
+
+
+def having(c: Any, **fields: Any) -> Any:
+    """The configuration with these fields, which are not numbers, in place of its own."""
+    return _Having(c, fields)
