@@ -297,3 +297,48 @@ def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, complete
         {"the_label_was_true": _label_is_true(slots, completed)},
         _label_is_true(after, completed + 1),
     )
+
+
+@theorem("life", least={"pre": 0})
+def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, second):
+    """Of two verifies in a row that accept no more than the grid together, at most one passes a depth on it."""
+    grid = design.grid("verify", c)
+    return Statement(
+        {"both_accept_at_most_the_grid": first + second <= grid},
+        negation(both(verify.crosses(grid, pre, first), verify.crosses(grid, pre + first, second))),
+    )
+
+
+@theorem("life", least={**_LEAST, "pre": 0})
+def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
+    design, c, next_entry, label, kept, new, pre, accepted, following
+):
+    """With a verify in flight, launching the next one and processing the result leave the label with its own state."""
+    c = having(c, **EAGER)
+    grid = design.grid("verify", c)
+    slots = _eager(next_entry, label, kept, new)
+
+    def in_flight_is_in_the_next_entry(slots: Slots, entry: Number, pre: Number, took: Number):
+        at_its_depth = slots.state(entry) == verify.tracking_point(grid, pre, took)
+        return implies(verify.crosses(grid, pre, took), both(entry == slots.next, at_its_depth))
+
+    launched = life.verify_launched(design, c, slots, slots.next, pre + accepted, following)
+    after = life.verify_completed(design, c, launched, slots.next, pre, accepted, accepted)
+    end = pre + accepted
+    return Statement(
+        {
+            "no_two_in_a_row_cross": negation(
+                both(verify.crosses(grid, pre, accepted), verify.crosses(grid, end, following))
+            ),
+            "the_label_was_true": _label_is_true(slots, pre),
+            "the_one_in_flight_is_in_the_next_entry": in_flight_is_in_the_next_entry(
+                slots, slots.next, pre, accepted
+            ),
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+        },
+        both(
+            _label_is_true(after, end),
+            after.kept != after.next,
+            in_flight_is_in_the_next_entry(after, slots.next, end, following),
+        ),
+    )
