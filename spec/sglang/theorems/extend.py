@@ -124,7 +124,6 @@ def a_relative_extend_replays_what_its_prefix_has_beyond_a_page(design, c, prefi
     node = insert.node_depth(grids.tree_page(c), end, checkpoint.recorded)
     return Statement(
         {
-            "the_extend_donates": checkpoint.saved,
             "chunk_and_page_fit": chunk_and_page_fit(c),
             "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
         },
@@ -162,17 +161,40 @@ def under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it(design, c, pre
     )
 
 
+@theorem("extend", least={"prefix": 0})
+def an_extend_from_a_donated_depth_misses_no_depth(design, c, prefix, tokens, depth):
+    """With DCP or without, an extend from a depth on the donation grid that passes another one donates that or a later."""
+    end, grid = prefix + tokens, design.grid("extend", c)
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {
+            "the_prefix_is_on_the_donation_grid": divides(grid, prefix),
+            "the_depth_is_on_the_donation_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_prefix": depth > prefix,
+            "the_depth_is_reached": depth <= end,
+        },
+        both(checkpoint.saved, checkpoint.recorded >= depth),
+    )
+
+
 @theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
 def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, point):
-    """An extend that keeps a branching point passes its assertion and reads the state that has consumed exactly it."""
-    checkpoint = branching_checkpoint(design, c, prefix, prefix + tokens, point)
+    """An extend that keeps a branching point, which it computes itself, passes its assertion and reads the state that
+    has consumed exactly it."""
+    end = prefix + tokens
+    checkpoint = branching_checkpoint(design, c, prefix, end, point)
     return Statement(
         {
             "the_branching_point_is_kept": checkpoint.wanted,
             "chunk_and_page_fit": chunk_and_page_fit(c),
             "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
         },
-        both(checkpoint.passes, checkpoint.state == checkpoint.recorded),
+        both(
+            prefix < checkpoint.recorded,
+            checkpoint.recorded <= end,
+            checkpoint.passes,
+            checkpoint.state == checkpoint.recorded,
+        ),
     )
 
 

@@ -30,16 +30,17 @@ def a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have(design, c, page
     )
 
 
-@theorem("lookup", least={"hit": 0, "depth": 0})
-def a_branching_point_is_the_last_depth_on_the_grid_within_the_hit(design, c, hit, depth):
-    """No depth on the donation grid within the hit is deeper than the branching point, which lies within the hit and
-    less than one grid before its end."""
+@theorem("lookup", least={"hit": 0, "depth": 0, "node": 0})
+def the_last_depth_on_the_grid_within_the_hit_is_told(design, c, hit, node, depth):
+    """Where a depth on the donation grid lies beyond the node given and within the hit, the last such depth is told:
+    the hit ends less than one grid beyond it."""
     grid = design.grid("extend", c)
     point = lookup.branching_point(grid, hit)
     return Statement(
         {
             "the_depth_is_on_the_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_node": depth > node,
             "the_depth_is_within_the_hit": depth <= hit,
         },
-        both(depth <= point, point <= hit, hit < point + grid),
+        both(lookup.is_told(point, node), depth <= point, point <= hit, hit < point + grid),
     )

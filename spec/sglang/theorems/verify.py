@@ -61,7 +61,8 @@ def the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed(design, c, p
 
 @theorem("verify", least={"pre": 0})
 def a_verify_within_the_guard_passes_one_depth_at_most(design, c, pre, accepted, depth):
-    """Where the interval covers the draft tokens, a depth on the grid that a verify passes is the one it saves."""
+    """The grid is no finer than the interval, and where that covers the draft tokens, a depth on the grid that a verify
+    passes is the one it saves."""
     grid = design.grid("verify", c)
     return Statement(
         {
@@ -72,7 +73,10 @@ def a_verify_within_the_guard_passes_one_depth_at_most(design, c, pre, accepted,
             "the_depth_lies_beyond_the_start": depth > pre,
             "the_depth_is_accepted": depth <= pre + accepted,
         },
-        verify_checkpoint(design, c, pre, accepted).recorded == depth,
+        both(
+            grid >= c.mamba_track_interval,
+            verify_checkpoint(design, c, pre, accepted).recorded == depth,
+        ),
     )
 
 
