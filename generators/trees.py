@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spec.sglang.designs import Design, current
-from spec.sglang.rules import grids, insert, slots
+from spec.sglang.rules import grids, insert, lookup, slots
 
 Key = tuple[tuple[int, ...], ...]  # the pages of a prefix, each the tuple of its tokens
 NO_DEPTH = slots.NO_DEPTH
@@ -64,15 +64,15 @@ class Tree:
         """The node and state given to a prompt, and the depth it is told to keep a state at; all in tokens."""
         page = int(grids.tree_page(self.c))
         # A prompt's last token is never matched.
-        hit = self._hit(self._pages(tokens, len(tokens) - 1))
+        hit = self._hit(self._pages(tokens, int(lookup.longest_given(page, len(tokens)))))
         held = [hit[:i] for i in range(1, len(hit) + 1) if self.nodes.get(hit[:i])]
         node = held[-1] if held else ()
         grid = int(self.design.grid("extend", self.c))
-        branching = len(hit) * page // grid * grid
+        branching = int(lookup.branching_point(grid, len(hit) * page))
         return {
             "node": len(node) * page,
             "state": self.nodes[node] if node else None,
-            "branching": branching if branching > len(node) * page else None,
+            "branching": branching if lookup.is_told(branching, len(node) * page) else None,
         }
 
 

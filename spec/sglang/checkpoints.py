@@ -62,6 +62,19 @@ def extend_checkpoint(design: Design, c: Any, prefix: Number, end: Number) -> Ch
     )
 
 
+def branching_checkpoint(
+    design: Design, c: Any, prefix: Number, end: Number, point: Number
+) -> Checkpoint:
+    """The checkpoint of such an extend that is told of a branching point; wanted where it keeps that one."""
+    ordinary = extend_checkpoint(design, c, prefix, end)
+    stride, chunk = current(design.extend_row_stride)(c), grids.cache_chunk_size(c)
+    tracked = extend.tracked_length(stride, prefix, end, ordinary.recorded)
+    kept = extend.keeps_branching_point(chunk, prefix, tracked, point)
+    passes = current(design.extend_assertion)(chunk, prefix, point)
+    state = extend.state_depth(stride, c.mamba_chunk_size, prefix, end, point + 1)
+    return Checkpoint(both(ordinary.saved, kept), passes, recorded=point, state=state)
+
+
 def decode_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
     """The checkpoint of the decode step that brings a request to `seq_len` tokens."""
     wanted = decode.snapshot_step(design.grid("decode", c), seq_len)
@@ -87,6 +100,15 @@ def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> 
         recorded=point,
         state=verify.state_depth(pre, verify.saved_step(grid, pre, accepted)),
     )
+
+
+def verify_label(
+    design: Design, c: Any, pre: Number, accepted: Number, retained: Number
+) -> tuple[Truth, Number]:
+    """Whether the result of a verify, of which `retained` tokens are kept, labels a checkpoint, and its depth."""
+    start = current(design.verify_label_start)(pre, accepted, retained)
+    grid, passed = design.grid("verify", c), pre + retained - start
+    return verify.crosses(grid, start, passed), verify.tracking_point(grid, start, passed)
 
 
 def node_of(design: Design, c: Any, checkpoint: Checkpoint) -> Number:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
-from spec.sglang.checkpoints import Checkpoint, verify_checkpoint
+from spec.sglang.checkpoints import Checkpoint, verify_checkpoint, verify_label
 from spec.sglang.designs import Design, current
 from spec.sglang.rules import slots as rules
-from spec.sglang.rules import verify
 from spec.sglang.rules.slots import NO_DEPTH
 
 UNWRITTEN = -1  # the state of a slot that no forward pass wrote
@@ -200,8 +199,7 @@ def verify_completed(
 ) -> Slots:
     """After the result of a verify of which `retained` tokens are kept; a grammar may keep fewer than accepted."""
     grid, end = design.grid("verify", c), pre + retained
-    start = current(design.verify_label_start)(pre, accepted, retained)
-    crossed, depth = verify.crosses(grid, start, end - start), end // grid * grid
+    crossed, depth = verify_label(design, c, pre, accepted, retained)
     if not is_lazy(c):
         previous = slots.label if design.fallback_slot else NO_DEPTH
         labelled = replace(

@@ -3,10 +3,12 @@
 import pytest
 
 from spec import prove as prove_module
-from spec.numbers import choose, divides, lcm, smallest
+from spec.numbers import both, choose, divides, lcm, smallest
 from spec.prove import Obligation, Prover, shown
-from spec.sglang.rules import decode, extend, flush, grids, insert, slots, verify
+from spec.sglang import checkpoints
+from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.theorems import LIBRARY
+from spec.sglang.theorems import verify as verify_theorems
 from spec.smt.solver import Limits
 from spec.theorem import Library, Statement
 
@@ -245,6 +247,132 @@ MUTANTS = [
         "the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
     ),
     (verify, "tracking_point", lambda g, p, a: p + a, "verify_checkpoint_lands_on_a_node"),
+    (
+        extend,
+        "absolute_donates",
+        lambda g, c, p, e: both(e // g * g > p, divides(g, e // g * g - p)),
+        "an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk",
+    ),
+    (
+        extend,
+        "absolute_donates",
+        lambda g, c, p, e: both(e // g * g > p, divides(c, p), e - p >= g),
+        "under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it",
+    ),
+    (
+        extend,
+        "relative_depth",
+        lambda g, p, e: p // g * g + (e - p) // g * g,
+        "a_relative_extend_replays_what_its_prefix_has_beyond_a_page",
+    ),
+    (
+        extend,
+        "relative_donates",
+        lambda g, c, p, e: e - p > g,
+        "an_extend_from_a_donated_depth_misses_no_depth",
+    ),
+    (
+        extend,
+        "keeps_branching_point",
+        lambda c, p, t, b: both(b > p, b < t, divides(c, b)),
+        "the_row_read_for_a_branching_point_is_its_own",
+    ),
+    (
+        extend,
+        "keeps_branching_point",
+        lambda c, p, t, b: both(b > p, divides(c, b - p)),
+        "the_row_read_for_a_branching_point_is_its_own",
+    ),
+    (
+        extend,
+        "keeps_branching_point",
+        lambda c, p, t, b: both(b > p, b + c < t, divides(c, b - p)),
+        "a_branching_point_told_from_a_donated_node_is_kept",
+    ),
+    (
+        extend,
+        "depth_is_on_the_chunk",
+        lambda c, p, d: divides(c, d - p),
+        "the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chunk",
+    ),
+    (
+        verify,
+        "saved_step",
+        lambda g, p, a: (p + a) // g * g - p - 1,
+        "the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed",
+    ),
+    (
+        verify_theorems,
+        "interval_covers_draft_tokens",
+        lambda c: c.mamba_track_interval + 1 >= c.speculative_num_draft_tokens,
+        "a_verify_within_the_guard_passes_one_depth_at_most",
+    ),
+    (
+        slots,
+        "label_counts_the_retained",
+        slots.label_counts_the_accepted,
+        "the_label_is_the_saved_depth_where_no_dropped_token_is_on_the_grid",
+    ),
+    (
+        verify_theorems,
+        "verify_label",
+        lambda d, c, p, a, r: checkpoints.verify_label(d, c, p, a, a),
+        "a_state_saved_among_dropped_tokens_is_not_labelled",
+    ),
+    (
+        slots,
+        "label_counts_the_accepted",
+        slots.label_counts_the_retained,
+        "an_old_label_is_repeated_exactly_within_the_dropped_tokens_before_the_start",
+    ),
+    (
+        slots,
+        "a_verify_may_cross",
+        lambda g, c, n: verify.crosses(g, c, 2 * n - 1),
+        "the_planned_window_covers_every_crossing_one_verify_ahead",
+    ),
+    (
+        slots,
+        "a_verify_may_cross",
+        lambda g, c, n: verify.crosses(g, c, 2 * n + 1),
+        "no_slot_is_planned_without_a_crossing_within_reach",
+    ),
+    (
+        slots,
+        "label_within_the_key",
+        lambda k, n, p: choose(n <= k, n, p),
+        "a_finish_donates_no_state_beyond_its_key",
+    ),
+    (
+        slots,
+        "label_within_the_key",
+        lambda k, n, p: choose(n <= k, n, 0),
+        "a_finish_donates_the_last_label_that_its_key_reaches",
+    ),
+    (
+        slots,
+        "label_cut_to_the_key",
+        lambda k, n: k,
+        "an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key",
+    ),
+    (
+        lookup,
+        "longest_given",
+        lambda t, n: n // t * t,
+        "a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it",
+    ),
+    (
+        lookup,
+        "is_told",
+        lambda b, n: b >= n,
+        "a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have",
+    ),
+    (
+        lookup,
+        "branching_point",
+        lambda g, h: (h - 1) // g * g,
+        "the_last_depth_on_the_grid_within_the_hit_is_told",
+    ),
 ]
 
 

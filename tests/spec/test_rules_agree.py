@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spec import numbers
 from spec.sglang import checkpoints, configuration
 from spec.sglang.designs import DESIGNS
-from spec.sglang.rules import decode, extend, flush, grids, insert, slots, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.smt.terms import Formula, Ledger, Term
 
 FIELDS = ("page_size", "dcp_size", "mamba_chunk_size", "mamba_track_interval")
@@ -51,6 +51,12 @@ DEPTH_RULES = {
         g, b, a % 2
     ),
     "depth_has_a_node": lambda g, a, b: insert.depth_has_a_node(g, b),
+    "keeps_branching_point": lambda g, a, b: extend.keeps_branching_point(g, a, b, a + g),
+    "longest_given": lambda g, a, b: lookup.longest_given(g, b),
+    "branching_point": lambda g, a, b: lookup.branching_point(g, b),
+    "is_told": lambda g, a, b: lookup.is_told(b - g, a),
+    "label_within_the_key": lambda g, a, b: slots.label_within_the_key(a, b, g),
+    "a_verify_may_cross": slots.a_verify_may_cross,
 }
 
 

@@ -40,6 +40,11 @@ def tracked_length(stride: Number, prefix: Number, end: Number, depth: Number) -
     return choose(forces_intermediate(stride, prefix, end, depth), depth + 1, end)
 
 
+def keeps_branching_point(chunk: Number, prefix: Number, tracked: Number, point: Number) -> Truth:
+    """Whether an extend that donates keeps the state of a branching point (tokens) in place of the one it would."""
+    return both(point > prefix, point < tracked, divides(chunk, point - prefix))
+
+
 def depth_is_on_the_chunk(chunk: Number, prefix: Number, depth: Number) -> Truth:
     """The assertion of 0.5.17 and 0.5.18 before an earlier row is read: on the depth itself."""
     return divides(chunk, depth)

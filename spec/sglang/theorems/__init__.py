@@ -1,6 +1,27 @@
 """The theorems about SGLang's checkpoint rules, one file a family; `LIBRARY` holds them all."""
 
-from spec.sglang.theorems import decode, extend, flush, grids, insert, life, slots, verify
+from spec.sglang.theorems import (
+    decode,
+    extend,
+    flush,
+    grids,
+    insert,
+    life,
+    lookup,
+    slots,
+    verify,
+)
 from spec.sglang.theorems.library import LIBRARY
 
-__all__ = ["LIBRARY", "decode", "extend", "flush", "grids", "insert", "life", "slots", "verify"]
+__all__ = [
+    "LIBRARY",
+    "decode",
+    "extend",
+    "flush",
+    "grids",
+    "insert",
+    "life",
+    "lookup",
+    "slots",
+    "verify",
+]

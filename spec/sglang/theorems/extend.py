@@ -1,9 +1,9 @@
 """An extend on the absolute grid lands on a node; a relative one does so exactly from a prefix on the tree page."""
 
 from spec.numbers import both, divides, negation
-from spec.sglang.checkpoints import extend_checkpoint
+from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
 from spec.sglang.configuration import chunk_and_page_fit
-from spec.sglang.rules import extend, grids, insert
+from spec.sglang.rules import extend, grids, insert, lookup
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
 
@@ -110,6 +110,109 @@ def the_row_read_exists(design, c, prefix, tokens):
     )
 
 
+@theorem(
+    "extend",
+    proved_for="sglang-0.5.20",
+    refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.21", "sglang-0.5.23"),
+    least={"prefix": 0},
+)
+def a_relative_extend_replays_what_its_prefix_has_beyond_a_page(design, c, prefix, tokens):
+    """What a relative extend donates lies beyond its node by exactly the tokens that its prefix has beyond a
+    whole tree page: a follower consumes so many twice."""
+    end = prefix + tokens
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    node = insert.node_depth(grids.tree_page(c), end, checkpoint.recorded)
+    return Statement(
+        {
+            "chunk_and_page_fit": chunk_and_page_fit(c),
+            "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
+        },
+        checkpoint.state - node == prefix % grids.tree_page(c),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk(design, c, prefix, tokens):
+    """An extend that passes a depth on the absolute grid donates exactly if its prefix is on the cache chunk."""
+    end, grid, chunk = prefix + tokens, grids.checkpoint_grid(c), grids.cache_chunk_size(c)
+    return Statement(
+        {"a_depth_on_the_grid_is_passed": extend.absolute_depth(grid, prefix, end) > prefix},
+        extend.absolute_donates(grid, chunk, prefix, end) == divides(chunk, prefix),
+    )
+
+
+@theorem(
+    "extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.20"), least={"prefix": 0}
+)
+def under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it(design, c, prefix, tokens, depth):
+    """Under DCP, an extend from a cut on the cache chunk that passes a depth on the checkpoint grid donates that one
+    or a later, itself on the grid, so that no extend of a follower from there starves."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {
+            "dcp_is_on": c.dcp_size > 1,
+            "the_cut_is_on_the_cache_chunk": divides(grids.cache_chunk_size(c), prefix),
+            "the_depth_is_on_the_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_prefix": depth > prefix,
+            "the_depth_is_reached": depth <= end,
+        },
+        both(checkpoint.saved, checkpoint.recorded >= depth, divides(grid, checkpoint.recorded)),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def an_extend_from_a_donated_depth_misses_no_depth(design, c, prefix, tokens, depth):
+    """With DCP or without, an extend from a depth on the donation grid that passes another one donates that or a later."""
+    end, grid = prefix + tokens, design.grid("extend", c)
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {
+            "the_prefix_is_on_the_donation_grid": divides(grid, prefix),
+            "the_depth_is_on_the_donation_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_prefix": depth > prefix,
+            "the_depth_is_reached": depth <= end,
+        },
+        both(checkpoint.saved, checkpoint.recorded >= depth),
+    )
+
+
+@theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
+def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, point):
+    """An extend that keeps a branching point, which it computes itself, passes its assertion and reads the state that
+    has consumed exactly it."""
+    end = prefix + tokens
+    checkpoint = branching_checkpoint(design, c, prefix, end, point)
+    return Statement(
+        {
+            "the_branching_point_is_kept": checkpoint.wanted,
+            "chunk_and_page_fit": chunk_and_page_fit(c),
+            "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
+        },
+        both(
+            prefix < checkpoint.recorded,
+            checkpoint.recorded <= end,
+            checkpoint.passes,
+            checkpoint.state == checkpoint.recorded,
+        ),
+    )
+
+
+@theorem("extend", least={"prefix": 0, "hit": 0})
+def a_branching_point_told_from_a_donated_node_is_kept(design, c, prefix, tokens, hit):
+    """An extend from a depth on the donation grid keeps the branching point it is told, if the hit ends before it does."""
+    grid = design.grid("extend", c)
+    point = lookup.branching_point(grid, hit)
+    return Statement(
+        {
+            "the_prefix_is_on_the_donation_grid": divides(grid, prefix),
+            "the_point_is_told": lookup.is_told(point, prefix),
+            "the_hit_ends_before_the_extend": hit < prefix + tokens,
+        },
+        branching_checkpoint(design, c, prefix, prefix + tokens, point).saved,
+    )
+
+
 # The rules of 0.5.17 and 0.5.18, which count rows in cache chunks and assert on the depth itself.
 
 
@@ -147,4 +250,24 @@ def the_old_row_is_right_where_the_page_is_within_the_model_chunk(design, c, pre
             "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
         },
         extend.state_depth(chunk, c.mamba_chunk_size, prefix, end, tracked) == depth,
+    )
+
+
+@theorem(
+    "extend",
+    proved_for="sglang-0.5.18",
+    refuted_by=("sglang-0.5.17", "sglang-0.5.19", "sglang-0.5.20", "sglang-0.5.23"),
+    least={"prefix": 0},
+)
+def the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chunk(
+    design, c, prefix, tokens
+):
+    """The assertion on the depth itself stops a donating extend exactly if its prefix is off the cache chunk and a
+    whole chunk lies beyond the depth."""
+    chunk = grids.cache_chunk_size(c)
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement(
+        {"the_extend_donates": checkpoint.wanted},
+        checkpoint.fault
+        == both(negation(divides(chunk, prefix)), tokens % grids.checkpoint_grid(c) >= chunk),
     )

@@ -1,7 +1,8 @@
 """A donation hangs on the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
 
-from spec.numbers import both, divides
-from spec.sglang.rules import grids, insert
+from spec.numbers import both, divides, either
+from spec.sglang.life import Slots, finished
+from spec.sglang.rules import grids, insert, slots
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
 
@@ -45,4 +46,56 @@ def the_insert_guard_refuses_no_depth_with_a_node(design, c, depth):
     return Statement(
         {"the_depth_has_a_node": insert.node_depth(page, depth, depth) == depth},
         both(insert.depth_has_a_node(page, depth), divides(page, depth)),
+    )
+
+
+def _finish(design, c, key, label, previous):
+    """What a finish donates of two entries that hold the states of their labels."""
+    held = Slots(label, previous, next=1, kept=0, label=label, previous=previous)
+    return finished(design, c, held, key)
+
+
+@theorem(
+    "insert",
+    refuted_by=tuple(f"sglang-0.5.{n}" for n in range(17, 22)),
+    least={"label": 0, "previous": 0},
+)
+def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
+    """The state that a finish donates has consumed exactly the depth recorded for it, which its key reaches."""
+    donated = _finish(design, c, key, label, previous)
+    return Statement(
+        {"something_is_donated": donated.saved},
+        both(donated.state == donated.recorded, donated.recorded <= key),
+    )
+
+
+@theorem("insert", least={"label": 0, "previous": 0, "depth": 0})
+def a_finish_donates_the_last_label_that_its_key_reaches(design, c, key, label, previous, depth):
+    """Of the last label and the one before it, none that the key reaches is passed over for a lesser depth."""
+    return Statement(
+        {
+            "the_depth_is_one_of_the_two": either(depth == label, depth == previous),
+            "the_key_reaches_it": depth <= key,
+            "the_last_label_is_the_deeper": previous <= label,
+        },
+        slots.label_within_the_key(key, label, previous) >= depth,
+    )
+
+
+@theorem(
+    "insert",
+    proved_for="sglang-0.5.21",
+    refuted_by=("sglang-0.5.22", "sglang-0.5.23"),
+    least={"previous": 0},
+)
+def an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key(
+    design, c, key, label, previous
+):
+    """Under a label cut to the key, a state whose label is whole tree pages lies beyond its node exactly if that label
+    passes the key."""
+    donated = _finish(design, c, key, label, previous)
+    node = insert.node_depth(grids.tree_page(c), key, donated.recorded)
+    return Statement(
+        {"the_label_is_whole_tree_pages": divides(grids.tree_page(c), label)},
+        both(donated.state >= node, (donated.state > node) == (label > key)),
     )

@@ -12,6 +12,7 @@ from generators.mechanisms import flush as flushes
 from generators.mechanisms import guards, results, windows
 from generators.mechanisms import verifies as verified
 from generators.mechanisms.base import CONFIGURATION_FIELDS
+from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
 from spec.sglang.designs import CURRENT, DESIGNS
 from spec.sglang.rules import grids as rules
 
@@ -40,6 +41,28 @@ def extend(c, prefix, end):
     real = emitted("extend").extend_checkpoint(c, prefix, end)
     observed = {"donated": real.donated, "state": real.state, "fault": real.fault is not None}
     return observed, expectations.extend(DESIGN, model(c), prefix, end)
+
+
+def branch(c, prefix, end, point):
+    """An extend that is told of a branching point: the depth recorded, the state, whether an assertion stops it."""
+    with engine.settings(c):
+        made = engine.Engine(c, 0)
+        req = engine.request("first", engine.counted(end))
+        made.pool.alloc([req])
+        req.mamba_branching_seqlen = point
+        try:
+            real, _ = engine.extend(made, req, prefix, end)
+            observed = (real.donated, real.state)
+        except AssertionError:
+            observed = "fault"
+    ordinary = extend_checkpoint(DESIGN, model(c), prefix, end)
+    kept = branching_checkpoint(DESIGN, model(c), prefix, end, point)
+    if ordinary.fault:
+        return observed, "fault"
+    if not ordinary.saved:
+        return observed, (None, None)
+    chosen = kept if kept.wanted else ordinary
+    return observed, (int(chosen.recorded), int(chosen.state)) if chosen.passes else "fault"
 
 
 def verify(c, pre, accepted, algorithm=None):

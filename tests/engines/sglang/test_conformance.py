@@ -201,6 +201,14 @@ def test_extends_conform(c, lengths):
     same(comparison.extend(c, *lengths))
 
 
+@given(c=configurations(), lengths=chunks(), chunk=st.integers(0, 40), off=st.integers(0, 1))
+@many
+def test_branching_points_conform(c, lengths, chunk, off):
+    prefix, end = lengths
+    point = prefix + chunk * max(c.mamba_chunk_size, c.page_size) + off
+    same(comparison.branch(c, prefix, end, point))
+
+
 @pytest.mark.parametrize("algorithm", [None, "DSPARK", "DFLASH"])
 @given(c=configurations(), pre=st.integers(1, 6000), accepted=st.integers(1, DRAFT_TOKENS))
 @many
