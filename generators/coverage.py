@@ -45,7 +45,7 @@ class Space:
 
     `configurations`: values of fields, the most readable first (numbers are arbitrary in proofs, other fields
     as listed); `lengths`: candidates of each
-    further number, the smallest first, the least of which bounds it below in proofs; `accepted`: what every
+    further number (in proofs it is at least 1, or 0 where that is one of them); `accepted`: what every
     instance satisfies; `predicates`: what instances are told apart by; `facts`: what follows from `accepted`
     and helps the solver, itself proved.  All of them by name, as functions of ``(c, **lengths)``.
     """
@@ -184,7 +184,7 @@ def _theorem(
         claim=f"In the space of {space.name}: {name}.",
         state=state,
         setting=replace(LIBRARY.setting, constants=constants),
-        lengths={length: min(values) for length, values in space.lengths.items()},
+        lengths={length: min(1, *values) for length, values in space.lengths.items()},
     )
 
 

@@ -112,6 +112,12 @@ def on(function: Callable[..., Any], *arguments: Any) -> Callable[[Design], Any]
     return lambda design: function(design, *arguments)
 
 
-def lands(follower: Any) -> bool:
-    """Whether a follower's state has consumed just its prefix; without a state there is no prefix."""
-    return follower != "fault" and follower["node"] == (follower["state"] or 0)
+def lands(least: int = 0) -> Callable[[Any], bool]:
+    """Whether a follower's state has consumed just its prefix, of at least so many tokens; without one there is none."""
+
+    def passes(follower: Any) -> bool:
+        if follower == "fault" or follower["node"] < least:
+            return False
+        return follower["node"] == (follower["state"] or 0)
+
+    return passes

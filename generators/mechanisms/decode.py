@@ -95,7 +95,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
                 f"{spelled(configuration)}-to{stop}",
                 {**shown, "stop": stop},
                 on(expectations.follower_after_decode, c, PROMPT, stop),
-                lands,
+                lands(stop >= grids.track_grid(c)),
                 grid,
                 tier,
             )
@@ -103,7 +103,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
         ]
     return {
         "test_decode_snapshots_are_depths_the_tree_can_name": masks,
-        "test_a_follower_resumes_where_its_state_stopped": followers,
+        "test_a_follower_of_a_decode_resumes_where_its_state_stopped": followers,
         AHEAD: ahead,
     }
 

@@ -64,10 +64,11 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
         )
         donated.append(Check(name, arguments, observe, nameable, facts, tier))
         observe = on(expectations.follower_after_extend, c, prefix, end)
-        followers.append(Check(name, arguments, observe, lands, facts, tier))
+        cached = (prefix or end) >= grids.checkpoint_grid(c)
+        followers.append(Check(name, arguments, observe, lands(cached), facts, tier))
     return {
         "test_an_extend_donates_a_depth_the_tree_can_name": donated,
-        "test_a_follower_resumes_where_its_state_stopped": followers,
+        "test_a_follower_of_a_prefill_resumes_where_its_state_stopped": followers,
     }
 
 

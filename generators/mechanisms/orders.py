@@ -35,7 +35,13 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
             "other_prefill_after": after,
         }
         checks.append(
-            Check(name, arguments, on(stories.follower_of, c, story), lands, tier=instance.tier)
+            Check(
+                name,
+                arguments,
+                on(stories.follower_of, c, story),
+                lands(slots.has_to_cache(c, story)),
+                tier=instance.tier,
+            )
         )
     return {"test_a_follower_is_served_the_state_of_its_own_prefix": checks}
 

@@ -41,10 +41,10 @@ def labelled_around(design: Design, c: Any, length: int, earlier: int, own: int)
     return {"label": state.label or None, "state": int(state.state(state.kept))}
 
 
-def _known_boundary(design: Design, c: Any, length: int, lead: int) -> str:
+def _known_boundary(design: Design, c: Any, length: int, lead: int) -> bool | None:
     if design.label is slots.label_of_the_launched_length:
         raise NotComparable
-    return "swapped" if divides(design.grid("decode", c), length) else "stopped"
+    return divides(design.grid("decode", c), length) or None
 
 
 def _is(right: Any) -> Callable[[Any], bool]:
@@ -54,30 +54,29 @@ def _is(right: Any) -> Callable[[Any], bool]:
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     swaps, labels, known = [], [], []
     for instance in instances:
-        launch, lengths = completed(instance.configuration), dict(instance.lengths)
+        launch, n = completed(instance.configuration), instance.lengths
         c = expectations.configuration(launch)
         shown = {"configuration": numbers(launch)}
-        length, earlier, own = lengths["length"], lengths["earlier"], lengths["own"]
-        if divides(grids.track_grid(c), length):
-            name = f"{spelled(launch)}-at{length}-ahead{earlier}-then{own}"
-            arguments = {**shown, "length": length, "earlier": earlier, "own": own}
-            observe = on(swaps_around, c, length, earlier, own)
-            swaps.append(Check(name, arguments, observe, _is(1), tier=instance.tier))
-            observe, right = (
-                on(labelled_around, c, length, earlier, own),
-                {"label": length, "state": length},
-            )
-            labels.append(Check(name, arguments, observe, _is(right), tier=instance.tier))
-        fits = "swapped" if divides(grids.track_grid(c), length) else "stopped"
-        known.append(
-            Check(
-                f"{spelled(launch)}-at{length}-lead{own}",
-                {**shown, "length": length, "lead": own},
-                on(_known_boundary, c, length, own),
-                _is(fits),
-                tier=instance.tier,
-            )
+        length, earlier, own = n["length"], n["earlier"], n["own"]
+        name = f"{spelled(launch)}-at{length}-ahead{earlier}-then{own}"
+        arguments = {**shown, "length": length, "earlier": earlier, "own": own}
+        around = (c, length, earlier, own)
+        swaps.append(Check(name, arguments, on(swaps_around, *around), _is(1), tier=instance.tier))
+        right = _is({"label": length, "state": length})
+        labels.append(
+            Check(name, arguments, on(labelled_around, *around), right, tier=instance.tier)
         )
+        for committed in (length, length + 1):
+            fits = divides(grids.track_grid(c), committed) or None
+            known.append(
+                Check(
+                    f"{spelled(launch)}-at{committed}-lead{own}",
+                    {**shown, "length": committed, "lead": own},
+                    on(_known_boundary, c, committed, own),
+                    _is(fits),
+                    tier=instance.tier,
+                )
+            )
     return {
         "test_a_boundary_swaps_the_slots_exactly_once": swaps,
         "test_a_boundary_labels_the_slot_it_wrote_with_its_own_length": labels,
@@ -103,11 +102,13 @@ MECHANISM = Mechanism(
             "earlier": (0, 1),
             "own": (0, 1),
         },
-        spaces.ACCEPTED,
+        {
+            **spaces.ACCEPTED,
+            "the_length_is_a_boundary": lambda c, length, **_: divides(grids.track_grid(c), length),
+        },
         {
             **spaces.GRID_PREDICATES,
-            "on_the_interval": lambda c, length, **_: divides(c.mamba_track_interval, length),
-            "on_the_track_grid": lambda c, length, **_: divides(grids.track_grid(c), length),
+            "it_is_the_first_boundary": lambda c, length, **_: length == grids.track_grid(c),
             "a_step_was_ahead_of_the_earlier_result": lambda c, length, earlier, own: earlier != 0,
             "a_step_was_ahead_of_its_own_result": lambda c, length, earlier, own: own != 0,
         },

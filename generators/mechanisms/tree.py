@@ -62,6 +62,9 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
         launch, requests = completed(instance.configuration), _requests(instance)
         c, shared = expectations.configuration(launch), instance.lengths["follower"]
         page = int(grids.tree_page(c))
+        donated = requests[0].donated
+        reached = donated <= min(requests[0].key_length, shared)
+        given = donated if divides(page, donated) and reached else 0
         words = [
             "-".join(f"{name}{value}" for name, value in vars(r).items() if value) for r in requests
         ]
@@ -74,7 +77,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
                 "shared": shared,
             }
             told = on(_follower, c, core, requests, shared)
-            followers.append(Check(name, arguments, told, lands, tier=instance.tier))
+            followers.append(Check(name, arguments, told, lands(given), tier=instance.tier))
             told = on(_branching, c, core, requests, shared)
             branching.append(
                 Check(

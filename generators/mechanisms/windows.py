@@ -50,7 +50,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
                 tier=i.tier,
             )
         )
-    return {"test_a_window_is_written_exactly_when_a_state_is_saved": checks}
+    return {"test_a_window_is_written_exactly_at_depths_on_all_grids": checks}
 
 
 MECHANISM = Mechanism("windows", _groups, space=verify.MECHANISM.space)

@@ -74,7 +74,7 @@ def test_the_predictions_of_the_kimi_k3_launch(committed):
     masks = tests[f"{name}[page64-dcp8-interval256-chunk64-to1280]"].by_subject
     assert masks["0.5.18"] == {"outcome": "fails", "observed": [256, 512, 768, 1024, 1280]}
     assert masks["0.5.19"] == {"outcome": "passes", "observed": [512, 1024]}
-    name = "test_decode.py::test_a_follower_resumes_where_its_state_stopped"
+    name = "test_decode.py::test_a_follower_of_a_decode_resumes_where_its_state_stopped"
     for stop, expected in {
         256: {"outcome": "passes", "observed": {"node": 0, "state": None}},
         768: {"outcome": "fails", "observed": {"node": 512, "state": 768}},
