@@ -1,7 +1,8 @@
 """A decode checkpoint hangs on the node of its own depth, and the raw interval does so exactly when the tree page divides it."""
 
 from spec.numbers import both, divides, either, gcd, negation
-from spec.sglang.checkpoints import decode_checkpoint, misplaced, node_of
+from spec.sglang import checkpoints
+from spec.sglang.checkpoints import decode_checkpoint, node_of
 from spec.sglang.designs import current
 from spec.sglang.rules import decode, extend, grids, insert, slots
 from spec.sglang.theorems.library import theorem
@@ -92,26 +93,27 @@ def only_from_the_cache_chunk_does_a_later_extend_donate(design, c, prefix, toke
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
+def a_state_below_one_tree_page_is_lost_and_not_checkpoints.misplaced(design, c, seq_len):
     """A snapshot before the first tree page is full hangs on no node, so that nobody is given it."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
         {"the_depth_is_below_the_tree_page": seq_len < grids.tree_page(c)},
-        both(node_of(design, c, checkpoint) == 0, negation(misplaced(design, c, checkpoint))),
+        both(node_of(design, c, checkpoint) == 0, negation(checkpoints.misplaced(design, c, checkpoint))),
     )
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def one_of_two_successive_raw_checkpoints_is_misplaced(design, c, k):
+def one_of_two_successive_raw_checkpoints_is_checkpoints.misplaced(design, c, k):
     """Where the tree page does not divide the interval, of two successive checkpoints beyond it one is misplaced."""
     interval, page = grids.track_interval(c), grids.tree_page(c)
-    first, second = (decode_checkpoint(design, c, n) for n in (interval * k, interval * (k + 1)))
+    depth = interval * k
+    first, second = (decode_checkpoint(design, c, n) for n in (depth, depth + interval))
     return Statement(
         {
             "the_tree_page_does_not_divide_the_interval": negation(divides(page, interval)),
-            "the_first_lies_beyond_one_tree_page": interval * k >= page,
+            "the_first_lies_beyond_one_tree_page": depth >= page,
         },
-        either(misplaced(design, c, first), misplaced(design, c, second)),
+        either(checkpoints.misplaced(design, c, first), checkpoints.misplaced(design, c, second)),
     )
 
 
@@ -141,10 +143,10 @@ def a_raw_checkpoint_replays_at_most_the_tree_page_less_what_both_share(design, 
 def a_raw_checkpoint_replays_the_most_just_short_of_a_node(design, c, seq_len):
     """A raw snapshot that the greatest common divisor of interval and tree page brings up to a node replays the most."""
     checkpoint, page = decode_checkpoint(design, c, seq_len), grids.tree_page(c)
-    shared = gcd(grids.track_interval(c), page)
+    node, shared = node_of(design, c, checkpoint), gcd(grids.track_interval(c), page)
     return Statement(
         {"it_is_just_short_of_a_node": divides(page, seq_len + shared)},
-        checkpoint.state - node_of(design, c, checkpoint) == page - shared,
+        both(node + page == seq_len + shared, shared <= page),
     )
 
 
@@ -153,15 +155,16 @@ def raw_checkpoints_paired_over_a_period_replay_one_tree_page(design, c, k):
     """The k-th raw snapshot from the start of a period and the k-th from its end replay one tree page together, so
     that the mean over the wrong ones is half a tree page."""
     interval, page = grids.track_interval(c), grids.tree_page(c)
-    period = grids.period(c, interval)
-
-    def replayed(n):
-        checkpoint = decode_checkpoint(design, c, n)
-        return checkpoint.state - node_of(design, c, checkpoint)
-
+    first = k * interval
+    whole = grids.period(c, interval) * interval
+    second = whole - first
+    nodes = [node_of(design, c, decode_checkpoint(design, c, n)) for n in (first, second)]
     return Statement(
-        {"the_number_is_within_the_period": k < period},
-        replayed(k * interval) + replayed((period - k) * interval) == page,
+        {"the_number_is_within_the_period": k < grids.period(c, interval)},
+        both(
+            whole - nodes[0] - page == nodes[1],
+            (first - nodes[0]) + (second - nodes[1]) == page,
+        ),
     )
 
 

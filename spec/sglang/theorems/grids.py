@@ -169,16 +169,24 @@ def a_divisor_of_the_interval_gives_a_divisor_of_the_track_grid(design, c, divis
 
 @theorem("grids")
 def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorter):
-    """One token less than a multiple of the checkpoint grid, itself above two tokens, makes the track grid coarser:
-    the witness is such a configuration."""
+    """One token less than a multiple of the checkpoint grid gives a coarser track grid than the multiple: at least
+    twice the shorter interval.  The witness is such a configuration."""
+    interval, grid = c.mamba_track_interval, grids.checkpoint_grid(c)
+    coarser = grids.track_grid(_with_interval(c, shorter))
     return Statement(
         {
-            "the_interval_is_a_multiple_of_the_checkpoint_grid": c.mamba_track_interval
-            == grids.checkpoint_grid(c) * multiple,
-            "the_other_is_one_token_shorter": shorter == c.mamba_track_interval - 1,
-            "the_checkpoint_grid_is_above_two_tokens": grids.checkpoint_grid(c) > 2,
+            "the_interval_is_a_multiple_of_the_checkpoint_grid": interval == grid * multiple,
+            "the_checkpoint_grid_is_above_one_token": grid > 1,
+            "the_other_is_one_token_shorter": shorter == interval - 1,
+            "the_other_is_above_one_token": shorter > 1,
         },
-        grids.track_grid(_with_interval(c, shorter)) > grids.track_grid(c),
+        both(
+            coarser != shorter,
+            coarser >= shorter,
+            coarser - shorter >= shorter,
+            grids.track_grid(c) == interval,
+            coarser > interval,
+        ),
     )
 
 
@@ -187,9 +195,10 @@ def the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid(
     """Decode checkpoints are sparser than asked for by the checkpoint grid over what it shares with the interval,
     and so at most by the checkpoint grid itself."""
     interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
+    lacking = grid // gcd(interval, grid)
     return Statement(
         {"so_many_intervals_make_the_track_grid": grids.track_grid(c) == interval * times},
-        both(times == grid // gcd(interval, grid), times <= grid),
+        both(grids.track_grid(c) <= interval * lacking, times == lacking, times <= grid),
     )
 
 
