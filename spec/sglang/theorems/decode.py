@@ -93,17 +93,20 @@ def only_from_the_cache_chunk_does_a_later_extend_donate(design, c, prefix, toke
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_state_below_one_tree_page_is_lost_and_not_checkpoints.misplaced(design, c, seq_len):
+def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
     """A snapshot before the first tree page is full hangs on no node, so that nobody is given it."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
         {"the_depth_is_below_the_tree_page": seq_len < grids.tree_page(c)},
-        both(node_of(design, c, checkpoint) == 0, negation(checkpoints.misplaced(design, c, checkpoint))),
+        both(
+            node_of(design, c, checkpoint) == 0,
+            negation(checkpoints.misplaced(design, c, checkpoint)),
+        ),
     )
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def one_of_two_successive_raw_checkpoints_is_checkpoints.misplaced(design, c, k):
+def one_of_two_successive_raw_checkpoints_is_misplaced(design, c, k):
     """Where the tree page does not divide the interval, of two successive checkpoints beyond it one is misplaced."""
     interval, page = grids.track_interval(c), grids.tree_page(c)
     depth = interval * k
