@@ -79,16 +79,6 @@ def a_later_extend_from_a_decode_checkpoint_misses_no_depth(design, c, prefix, t
     )
 
 
-@theorem("decode", least={"prefix": 0})
-def only_from_the_cache_chunk_does_a_later_extend_donate(design, c, prefix, tokens):
-    """An absolute extend that donates anything started on the cache chunk, which is why decode keeps to it."""
-    grid, chunk = grids.checkpoint_grid(c), grids.cache_chunk_size(c)
-    return Statement(
-        {"the_extend_donates": extend.absolute_donates(grid, chunk, prefix, prefix + tokens)},
-        divides(chunk, prefix),
-    )
-
-
 # The raw interval of 0.5.17 and 0.5.18: what is wrong, and by how much.
 
 
@@ -102,6 +92,16 @@ def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
             node_of(design, c, checkpoint) == 0,
             negation(checkpoints.misplaced(design, c, checkpoint)),
         ),
+    )
+
+
+@theorem("decode", proved_for="sglang-0.5.18")
+def a_raw_checkpoint_is_misplaced_only_off_the_tree_page(design, c, seq_len):
+    """What is misplaced was a snapshot on the interval, at a depth that the tree page does not divide."""
+    page, checkpoint = grids.tree_page(c), decode_checkpoint(design, c, seq_len)
+    return Statement(
+        {"it_is_misplaced": checkpoints.misplaced(design, c, checkpoint)},
+        both(divides(grids.track_interval(c), seq_len), negation(divides(page, seq_len))),
     )
 
 

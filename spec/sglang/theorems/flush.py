@@ -1,7 +1,8 @@
-"""Snapshot steps are nested in flush steps, and the two sets are one exactly when the grids are equal."""
+"""Snapshot steps are nested in flush steps and in window steps, and the sets are one exactly when the grids are equal."""
 
-from spec.numbers import both, divides, either, gcd, negation
-from spec.sglang.checkpoints import decode_checkpoint, flushed_checkpoint, verify_checkpoint
+from spec.numbers import both, divides, either, negation
+from spec.sglang import checkpoints
+from spec.sglang.checkpoints import decode_checkpoint, verify_checkpoint
 from spec.sglang.rules import decode, flush, grids, verify
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
@@ -48,7 +49,7 @@ def only_equal_grids_make_every_flush_step_a_snapshot_step(design, c):
 @theorem("flush")
 def a_checkpoint_of_the_flushed_state_is_at_its_recorded_depth(design, c, seq_len):
     """A snapshot that copies the state as of the last flush copies one that has consumed the recorded depth."""
-    checkpoint = flushed_checkpoint(design, c, seq_len)
+    checkpoint = checkpoints.flushed_checkpoint(design, c, seq_len)
     return Statement(
         {"a_snapshot_is_taken": checkpoint.saved}, checkpoint.state == checkpoint.recorded
     )
@@ -69,16 +70,17 @@ def off_the_flush_steps_the_state_is_that_of_the_last_flush(design, c, seq_len):
     )
 
 
-@theorem("flush", refuted_by=("sglang-0.5.17", "sglang-0.5.18"))
+@theorem("flush")
 def a_flush_off_the_snapshots_updates_the_state_and_writes_no_checkpoint(design, c, k, seq_len):
-    """At a multiple of the interval that the track grid passes over, the state is flushed up to that very depth and
-    no checkpoint is written."""
-    interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
-    checkpoint = flushed_checkpoint(design, c, seq_len)
+    """At a multiple of the interval that is off the grid of the snapshots, the state is flushed up to that very depth
+    and no checkpoint is written."""
+    checkpoint = checkpoints.flushed_checkpoint(design, c, seq_len)
     return Statement(
         {
-            "it_is_the_k_th_multiple_of_the_interval": seq_len == k * interval,
-            "the_track_grid_passes_over_it": negation(divides(grid // gcd(interval, grid), k)),
+            "it_is_the_k_th_multiple_of_the_interval": seq_len == k * grids.track_interval(c),
+            "it_is_off_the_grid_of_the_snapshots": negation(
+                divides(design.grid("decode", c), seq_len)
+            ),
         },
         both(
             flush.flush_step(design.grid("flush", c), seq_len),
@@ -89,27 +91,16 @@ def a_flush_off_the_snapshots_updates_the_state_and_writes_no_checkpoint(design,
 
 
 @theorem("flush")
-def any_flush_grid_that_divides_the_track_grid_nests_the_snapshots(design, c, grid, seq_len):
-    """A finer flush grid breaks nothing: where it divides the track grid, each snapshot is of a flushed state."""
-    return Statement(
-        {
-            "it_divides_the_track_grid": divides(grid, grids.track_grid(c)),
-            "a_snapshot_is_taken": decode_checkpoint(design, c, seq_len).saved,
-        },
-        both(flush.flush_step(grid, seq_len), flush.flushed_depth(grid, seq_len) == seq_len),
-    )
-
-
-@theorem("flush")
 def any_other_flush_grid_leaves_the_first_snapshot_behind(design, c, grid):
-    """Where a flush grid does not divide the track grid, the first snapshot misses the tokens since the last flush."""
-    first = grids.track_grid(c)
+    """Where a flush grid does not divide the grid of the snapshots, the first snapshot is taken without a flush and
+    misses the tokens since the last one."""
+    first = design.grid("decode", c)
     return Statement(
-        {"it_does_not_divide_the_track_grid": negation(divides(grid, first))},
+        {"it_does_not_divide_the_grid_of_the_snapshots": negation(divides(grid, first))},
         both(
             decode_checkpoint(design, c, first).saved,
+            negation(flush.flush_step(grid, first)),
             first - flush.flushed_depth(grid, first) == first % grid,
-            flush.flushed_depth(grid, first) < first,
         ),
     )
 
