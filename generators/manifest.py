@@ -10,6 +10,7 @@ from typing import Any
 
 SCHEMA = "gridproof/manifest/2"
 RESULTS_SCHEMA = "gridproof/results/1"
+TIERS = ("cases", "tiny", "small", "standard")
 
 Prediction = dict[str, Any]
 
@@ -60,10 +61,32 @@ class Manifest:
         return "\n".join([*lines, ",\n".join(blocks), "  }", "}"]) + "\n"
 
 
+def _is_test(test: Any) -> bool:
+    return (
+        isinstance(test, dict)
+        and test.get("tier") in TIERS
+        and isinstance(test.get("predicted"), list)
+        and all(
+            isinstance(p, dict)
+            and isinstance(p.get("on"), list)
+            and {"outcome", "observed"} <= set(p)
+            for p in test["predicted"]
+        )
+    )
+
+
 def parse(data: Any) -> Manifest:
-    """A manifest from its JSON; `ValueError` where it is of another schema."""
+    """A manifest from its JSON; `ValueError` with what is wrong where it is none."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"its schema is not {SCHEMA}")
+    kinds = {"target": str, "tier": str, "subjects": list, "files": dict, "tests": dict}
+    for name, kind in kinds.items():
+        if not isinstance(data.get(name), kind):
+            raise ValueError(f"its {name} are not as {SCHEMA} has them")
+    if data["tier"] not in TIERS:
+        raise ValueError(f"its tier is none of {', '.join(TIERS)}")
+    if not data["tests"] or not all(map(_is_test, data["tests"].values())):
+        raise ValueError(f"its tests are not as {SCHEMA} has them, or there is none")
     tests = {
         name: PredictedTest(
             test["tier"],
@@ -75,7 +98,12 @@ def parse(data: Any) -> Manifest:
         )
         for name, test in data["tests"].items()
     }
-    return Manifest(data["target"], data["tier"], tuple(data["subjects"]), data["files"], tests)
+    subjects = tuple(data["subjects"])
+    if lacking := [
+        name for name, test in tests.items() if not set(subjects) <= set(test.by_subject)
+    ]:
+        raise ValueError(f"{lacking[0]} has no prediction for some of its subjects")
+    return Manifest(data["target"], data["tier"], subjects, data["files"], tests)
 
 
 def read(path: Path) -> Manifest:

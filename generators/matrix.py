@@ -39,7 +39,7 @@ def _cell(tests: list[dict[str, Any]]) -> str:
     parts += [f"{red} red"] if red else []
     if others := len(tests) - red - green:
         parts.append(f"{others} not compared")
-    if surprises := sum(not t["as_predicted"] and t["outcome"] != "not comparable" for t in tests):
+    if surprises := sum(not t["as_predicted"] for t in tests):
         parts.append(f"{surprises} NOT AS PREDICTED")
     return ", ".join(parts)
 
@@ -78,4 +78,7 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        print("usage: python -m generators.matrix FOLDER", file=sys.stderr)
+        sys.exit(2)
     sys.exit(main(Path(sys.argv[1])))

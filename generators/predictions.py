@@ -23,11 +23,10 @@ from typing import Any
 
 import pytest
 
-from generators.manifest import RESULTS_SCHEMA, Manifest, read
-
-TIERS = ("cases", "tiny", "small", "standard")
+from generators.manifest import RESULTS_SCHEMA, TIERS, Manifest, read
 
 NOT_COMPARABLE = "not comparable"
+MOST_NAMED = 5  # tests that were not run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,15 +48,26 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         manifest = read(path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise pytest.UsageError(f"{path}: not a manifest ({error})") from None
+    results = config.getoption("--results")
+    if results is not None:
+        _writable(results)
     source = config.getoption("--source")
     found = _in_source(manifest.target, source) if source else None
     subject = config.getoption("--subject") or found or _installed(manifest.target)
-    plugin = Predictions(
-        manifest, subject, config.getoption("--tier"), config.getoption("--results")
-    )
+    plugin = Predictions(manifest, subject, config.getoption("--tier"), results)
     config.pluginmanager.register(plugin, "gridproof-predictions")
+
+
+def _writable(path: Path) -> None:
+    """Refuse before the run what could not be written after it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise pytest.UsageError(f"--results {path}: cannot be written ({error.strerror})") from None
 
 
 def _installed(package: str) -> str:
@@ -133,18 +143,23 @@ class Predictions:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Note a test that the engine gives nothing to compare with: that is no failure of the engine."""
         # pytest puts an exception of its own in the place of one that skips a test.
-        if call.excinfo is not None and call.excinfo.typename == "NotComparable":
-            self.reasons[self._name(item.nodeid)] = str(call.excinfo.value)
-        yield
+        lacks = call.excinfo is not None and call.excinfo.typename == "NotComparable"
+        reason = str(call.excinfo.value) if lacks and call.excinfo else None
+        report = (yield).get_result()
+        if reason is not None:
+            # Properties travel with the report where tests run in other processes.
+            report.user_properties.append((NOT_COMPARABLE, reason))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        name = self._name(report.nodeid)
+        name, properties = self._name(report.nodeid), dict(report.user_properties)
+        if NOT_COMPARABLE in properties:
+            self.reasons[name] = str(properties[NOT_COMPARABLE])
         if report.when == "call" or report.outcome != "passed":
             outcome = {"passed": "passes", "failed": "fails"}.get(report.outcome, report.outcome)
             if report.when != "call" and report.outcome == "failed":
                 outcome = "error"
-            observed = dict(report.user_properties).get("observed")
+            observed = properties.get("observed")
             if name in self.reasons:
                 outcome, observed = NOT_COMPARABLE, None
             self.seen[name] = {"outcome": outcome, "observed": observed}
@@ -178,7 +193,8 @@ class Predictions:
         if len(self.reasons) == len(self.expected):
             session.exitstatus = 3
         else:
-            session.exitstatus = 1 if self.surprises() or not self.seen else 0
+            wrong = self.surprises() or self.not_compared() or not self.seen
+            session.exitstatus = 1 if wrong else 0
         if self.results is not None:
             self.results.parent.mkdir(parents=True, exist_ok=True)
             self.results.write_text(json.dumps(self.document(), indent=2) + "\n", encoding="utf-8")
@@ -197,8 +213,13 @@ class Predictions:
             },
         }
 
+    def not_compared(self) -> list[str]:
+        """Tests that were predicted to pass or to fail and could not be compared."""
+        return [name for name in self.reasons if not self._comparable_as_expected(name)]
+
     def _comparable_as_expected(self, name: str) -> bool:
-        return name not in self.reasons or self.expected[name]["outcome"] == NOT_COMPARABLE
+        expected = self.expected.get(name, {"outcome": NOT_COMPARABLE})
+        return name not in self.reasons or expected["outcome"] == NOT_COMPARABLE
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write, surprises = terminalreporter.write_line, self.surprises()
@@ -214,10 +235,19 @@ class Predictions:
         write(f"{len(outcomes)} predicted: {', '.join(parts)}")
         for reason, count in Counter(self.reasons.values()).items():
             write(f"NOT COMPARABLE ({count} test{'s' if count > 1 else ''}): {reason}")
+        lacking_unpredicted = self.not_compared()
+        if lacking_unpredicted:
+            write(f"{len(lacking_unpredicted)} of them were predicted to be comparable")
+        idle = [name for name in surprises if name not in self.seen]
         for name, what in surprises.items():
-            write(f"{word} {name}: {what}")
+            if name not in idle or len(idle) <= MOST_NAMED:
+                write(f"{word} {name}: {what}")
+        if len(idle) > MOST_NAMED:
+            write(f"{word}: {len(idle)} tests were not run, {idle[0]} the first of them")
         if surprises:
             write(f"{len(surprises)} not as predicted")
+        elif lacking_unpredicted:
+            pass
         elif red:
             write(
                 f"all as predicted: the red ones are the faults of {self.subject} they guard against"

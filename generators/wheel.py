@@ -29,4 +29,7 @@ def main(name: str) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or not all(sys.argv[1].partition("-")[::2]):
+        print("usage: python -m generators.wheel ENGINE-RELEASE", file=sys.stderr)
+        sys.exit(2)
     sys.exit(main(sys.argv[1]))

@@ -98,10 +98,11 @@ def coverage() -> str:
         "",
         "Each mechanism names predicates of a configuration and its lengths. For every combination of them there is "
         "an instance, or it lies in an *exclusion*: literals that the solver shows, for all configurations and "
-        "lengths, never to hold together (`tests/generators/test_coverage.py`). Tier `tiny` has every pair of "
+        "lengths (of at least 1, or 0 where the mechanism has that), never to hold together "
+        "(`tests/generators/test_coverage.py`). Tier `tiny` has every pair of "
         "predicates in each way that occurs, `small` every three, `standard` every combination; a test stands for an "
-        "instance and a claim. Numbers are symbolic in the proofs; other fields take the values that the mechanism "
-        "lists. This page is written by `tox -e docs`.",
+        "instance and a claim. Page, dcp, chunk, interval, draft tokens and lengths are symbolic in the proofs; other "
+        "fields (strategy, overlap, algorithm, ranks, prefill chunk) take the values that the mechanism lists. This page is written by `tox -e docs`.",
         "",
         "| mechanism | predicates | combinations | with an instance | excluded | by proofs | tests tiny | small | standard |",
         "| --- |" + " --- |" * 8,

@@ -25,10 +25,14 @@ class Configuration:
         return self.page_size * self.dcp_size
 
     @property
+    def checkpoint_grid(self):
+        """The least number of tokens that is whole tree pages and whole chunks."""
+        return math.lcm(self.tree_page, max(self.mamba_chunk_size, self.page_size))
+
+    @property
     def track_grid(self):
-        """The least number of tokens that is whole tree pages, whole chunks and whole intervals."""
-        chunk = max(self.mamba_chunk_size, self.page_size)
-        return math.lcm(self.tree_page, chunk, self.mamba_track_interval)
+        """The least number of tokens that is whole intervals as well."""
+        return math.lcm(self.checkpoint_grid, self.mamba_track_interval)
 
 
 @dataclass

@@ -10,7 +10,7 @@ Colour, as predicted for each design:
   test_decode_snapshots_are_depths_the_tree_can_name: 1 run
     1 red: sglang-0.5.17 to sglang-0.5.18
     all green: sglang-0.5.19 to sglang-0.5.23
-  test_a_follower_resumes_where_its_state_stopped: 5 runs
+  test_a_follower_of_a_decode_resumes_where_its_state_stopped: 5 runs
     2 red: sglang-0.5.17 to sglang-0.5.18
     all green: sglang-0.5.19 to sglang-0.5.23
 
@@ -102,7 +102,7 @@ def test_decode_snapshots_are_depths_the_tree_can_name(configuration, stop, reco
         ),
     ],
 )
-def test_a_follower_resumes_where_its_state_stopped(configuration, stop, record_property):
+def test_a_follower_of_a_decode_resumes_where_its_state_stopped(configuration, stop, record_property):
     """A follower with the same tokens consumes every token exactly once."""
     tree = Tree(configuration.tree_page)
     snapshots = decode(PROMPT, stop, GRIDS[DESIGN][configuration])
@@ -111,4 +111,5 @@ def test_a_follower_resumes_where_its_state_stopped(configuration, stop, record_
     node, _ = tree.match(stop)
     state = tree.states[node].consumed if node else None
     record_property("observed", {"node": node, "state": state})
+    assert node or stop < configuration.track_grid, "nothing was cached"
     assert follower(tree, stop) == (node, stop)

@@ -16,7 +16,7 @@ Colour, as predicted for each design:
   test_an_extend_donates_a_depth_the_tree_can_name: 5 runs
     4 red: sglang-0.5.17 to sglang-0.5.20
     1 red: sglang-0.5.21 to sglang-0.5.23
-  test_a_follower_resumes_where_its_state_stopped: 5 runs
+  test_a_follower_of_a_prefill_resumes_where_its_state_stopped: 5 runs
     4 red: sglang-0.5.17 to sglang-0.5.20
     1 red: sglang-0.5.21 to sglang-0.5.23
 
@@ -244,7 +244,7 @@ def test_an_extend_donates_a_depth_the_tree_can_name(configuration, prefix, end,
 
 
 @CHUNKED_PREFILLS
-def test_a_follower_resumes_where_its_state_stopped(configuration, prefix, end, record_property):
+def test_a_follower_of_a_prefill_resumes_where_its_state_stopped(configuration, prefix, end, record_property):
     """A follower of a request prefilled in two chunks consumes every token exactly once."""
     tree = Tree(configuration.tree_page)
     for donated, state, fault in DONATIONS[DESIGN][configuration, prefix, end]:
@@ -256,4 +256,5 @@ def test_a_follower_resumes_where_its_state_stopped(configuration, prefix, end, 
     record_property(
         "observed", {"node": node, "state": tree.states[node].consumed if node else None}
     )
+    assert node or (prefix or end) < configuration.checkpoint_grid, "nothing was cached"
     assert follower(tree, end) == (node, end)

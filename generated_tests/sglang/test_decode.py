@@ -10,7 +10,7 @@ Colour, as predicted for each release:
   test_decode_snapshots_are_depths_the_tree_can_name: 22 runs
     9 red: 0.5.17 to 0.5.18
     all green: 0.5.19 to 0.5.23+insert-guard
-  test_a_follower_resumes_where_its_state_stopped: 24 runs
+  test_a_follower_of_a_decode_resumes_where_its_state_stopped: 24 runs
     3 red: 0.5.17 to 0.5.18
     all green: 0.5.19 to 0.5.23+insert-guard
   test_the_mask_of_the_step_ahead_is_the_mask_of_the_next_step: 22 runs
@@ -278,10 +278,14 @@ def test_decode_snapshots_are_depths_the_tree_can_name(configuration, stop, reco
         pytest.param(Configuration(64, 1, 64, 128), 64, id="page64-dcp1-interval64-chunk128-to64"),
     ],
 )
-def test_a_follower_resumes_where_its_state_stopped(configuration, stop, record_property):
+def test_a_follower_of_a_decode_resumes_where_its_state_stopped(
+    configuration, stop, record_property
+):
     """The state that the real tree gives to a follower has consumed just its prefix."""
     follower = follower_after_decode(configuration, PROMPT, stop)
     record_property("observed", {"node": follower.node, "state": follower.state})
+    if stop >= configuration.track_grid:
+        assert follower.node, "nothing was cached"
     assert follower.node == (follower.state or 0), (
         f"a state that has consumed {follower.state} tokens is given at depth {follower.node}"
     )
@@ -390,7 +394,7 @@ def test_the_mask_of_the_step_ahead_is_the_mask_of_the_next_step(
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

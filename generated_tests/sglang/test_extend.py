@@ -16,7 +16,7 @@ Colour, as predicted for each release:
   test_an_extend_donates_a_depth_the_tree_can_name: 23 runs
     7 red: 0.5.17 to 0.5.20
     2 red: 0.5.21 to 0.5.23+insert-guard
-  test_a_follower_resumes_where_its_state_stopped: 23 runs
+  test_a_follower_of_a_prefill_resumes_where_its_state_stopped: 23 runs
     8 red: 0.5.17
     7 red: 0.5.18 to 0.5.20
     2 red: 0.5.21 to 0.5.23
@@ -240,7 +240,9 @@ def test_an_extend_donates_a_depth_the_tree_can_name(configuration, prefix, end,
 
 
 @PREFILLS
-def test_a_follower_resumes_where_its_state_stopped(configuration, prefix, end, record_property):
+def test_a_follower_of_a_prefill_resumes_where_its_state_stopped(
+    configuration, prefix, end, record_property
+):
     """A prefill in two chunks leaves a follower a state that has consumed just its prefix."""
     try:
         follower = follower_after_extend(configuration, prefix, end)
@@ -248,6 +250,8 @@ def test_a_follower_resumes_where_its_state_stopped(configuration, prefix, end, 
         record_property("observed", "fault")
         raise
     record_property("observed", {"node": follower.node, "state": follower.state})
+    if (prefix or end) >= configuration.checkpoint_grid:
+        assert follower.node, "nothing was cached"
     assert follower.node == (follower.state or 0), (
         f"a state that has consumed {follower.state} tokens is given at depth {follower.node}"
     )
@@ -255,7 +259,7 @@ def test_a_follower_resumes_where_its_state_stopped(configuration, prefix, end, 
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def test_every_snapshot_step_is_a_flush_step(configuration, stop, record_propert
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

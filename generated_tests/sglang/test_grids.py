@@ -106,7 +106,7 @@ def test_the_track_grid_is_the_least_that_is_whole_intervals_as_well(
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

@@ -584,7 +584,7 @@ def test_a_launch_starts_exactly_when_it_fits(
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

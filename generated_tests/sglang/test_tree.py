@@ -395,6 +395,9 @@ def test_a_follower_is_given_the_state_of_its_own_prefix(
     """The state that the tree gives has consumed just the prefix that it is given with."""
     follower = given_to_follower(configuration, core, requests, shared)
     record_property("observed", {"node": follower.node, "state": follower.state})
+    _, computed, donated, _ = requests[0]
+    if donated % configuration.tree_page == 0 and donated <= min(computed, shared):
+        assert follower.node >= donated, "the first request's state is not given"
     assert follower.node == (follower.state or 0), (
         f"a state that has consumed {follower.state} tokens is given at depth {follower.node}"
     )
@@ -414,7 +417,7 @@ def test_a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have(
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Under speculation, the slot that a finished request donates holds the state of its depth.
 
 Colour, as predicted for each release:
-  test_a_follower_resumes_where_its_state_stopped: 24 runs
+  test_a_follower_of_verifies_resumes_where_its_state_stopped: 24 runs
     3 red: 0.5.17 to 0.5.21
     2 red: 0.5.22 to 0.5.23+insert-guard
 
@@ -477,7 +477,7 @@ def follower_of(
         ),
     ],
 )
-def test_a_follower_resumes_where_its_state_stopped(
+def test_a_follower_of_verifies_resumes_where_its_state_stopped(
     configuration, prompt, full_verifies, accepts, draft_tokens, retained, grammar, record_property
 ):
     """The state that the real tree gives to a follower has consumed just its prefix."""
@@ -485,6 +485,10 @@ def test_a_follower_resumes_where_its_state_stopped(
         configuration, prompt, full_verifies, accepts, draft_tokens, retained, grammar
     )
     record_property("observed", {"node": follower.node, "state": follower.state})
+    grid = configuration.track_grid
+    done = prompt + full_verifies * draft_tokens + accepts[0]
+    if configuration.overlap and not configuration.lazy and done // grid > prompt // grid:
+        assert follower.node, "nothing was cached"
     assert follower.node == (follower.state or 0), (
         f"a state that has consumed {follower.state} tokens is given at depth {follower.node}"
     )
@@ -492,7 +496,7 @@ def test_a_follower_resumes_where_its_state_stopped(
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

@@ -857,7 +857,7 @@ def test_a_verify_saves_the_state_of_a_depth_the_tree_can_name(
 
 def load_tests(loader, tests, pattern):
     """Under `python -m unittest`: each run as a test of its own."""
-    return unittest_suite(globals())
+    return unittest_suite(globals(), loader)
 
 
 if __name__ == "__main__":

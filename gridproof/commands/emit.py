@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
+from generators import manifest
 from generators.cases import read_cases
 from generators.errors import BadInput, NothingToDo, Vacuous
+from generators.manifest import Manifest
 from gridproof import files
 from gridproof.console import Output
 
@@ -21,14 +22,19 @@ def _case_paths(cases: tuple[Path, ...], out: Path) -> list[Path]:
     return kept
 
 
-def _kept_tier(out: Path) -> str | None:
-    """The tier that the tests in a folder were emitted with, so that they are made again as they are."""
-    from generators import manifest
-
-    try:
-        return manifest.read(out / "sglang" / "manifest.json").tier
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _kept(out: Path, targets: tuple[str, ...]) -> dict[str, Manifest]:
+    """The manifests in a folder by target; one that cannot be read is refused, for its tests would be left behind."""
+    found = {}
+    for target in targets:
+        path = out / target / "manifest.json"
+        if path.exists():
+            try:
+                found[target] = manifest.read(path)
+            except (OSError, ValueError) as error:
+                raise BadInput(
+                    f"{path}: not a manifest ({error}); restore it, or remove {out / target} to emit afresh"
+                ) from None
+    return found
 
 
 def run(
@@ -48,9 +54,11 @@ def run(
     case_files = {path.name: read_cases(path) for path in paths}
     from generators import emit
 
-    chosen = tier or _kept_tier(out) or emit.CASES
-    written = emit.folder(case_files, targets or emit.TARGETS, chosen)
-    stale = _stale(out, set(written), targets or emit.TARGETS)
+    targets = targets or emit.TARGETS
+    kept = _kept(out, targets)
+    tiers = {document.tier for document in kept.values()} - {emit.CASES}
+    written = emit.folder(case_files, targets, tier or min(tiers, default=emit.CASES))
+    stale = _stale(out, set(written), kept)
     if only_check:
         return _compare(output, out, written, stale)
     files.check_writable(out / path for path in written)
@@ -62,22 +70,23 @@ def run(
     return 0
 
 
-def _stale(out: Path, written: set[Path], targets: tuple[str, ...]) -> list[Path]:
+def _stale(out: Path, written: set[Path], kept: dict[str, Manifest]) -> list[Path]:
     """Files that an earlier run wrote, by the hash in its manifest, and that this one does not."""
     found = []
-    for target in targets:
-        try:
-            manifest = json.loads((out / target / "manifest.json").read_text(encoding="utf-8"))
-            hashes = dict(manifest["files"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        for name, digest in hashes.items():
+    for target, document in kept.items():
+        for name, digest in document.files.items():
             path = Path(target) / str(name)
-            if path in written or path.name != name or not (out / path).is_file():
-                continue
-            if hashlib.sha256((out / path).read_bytes()).hexdigest() == digest:
+            outside = path.name != name or path.parent != Path(target)
+            if path not in written and not outside and _has_digest(out / path, digest):
                 found.append(out / path)
     return found
+
+
+def _has_digest(path: Path, digest: str) -> bool:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == digest
+    except OSError:
+        return False
 
 
 def _compare(output: Output, out: Path, written: dict[Path, str], stale: list[Path]) -> int:

@@ -25,7 +25,7 @@ MOST_EDGES = 4_000
 Assumptions = frozenset[tuple[str, ...]]
 
 
-ONE = Polynomial.constant(1)
+ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
 
 
 @dataclass(frozen=True)
@@ -408,6 +408,7 @@ def _quotients(graph: Graph, pair: tuple[str, str], n: Division) -> Iterator[Ins
     t = n.divisor.polynomial
     yield Instance.of("shrink", t=t, x=n.quotient.polynomial)
     yield Instance.of("grow", t=t, x=n.quotient.polynomial)
+    yield _remainder(n, ZERO, n.number.polynomial)
     for edge in graph.multiples(n.divisor):
         if pair not in edge.assumes:
             yield from edge.instances()

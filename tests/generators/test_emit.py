@@ -269,6 +269,43 @@ def test_a_source_tree_is_tested_in_place_of_a_wheel(tmp_path):
     assert done.returncode == 4 and "holds no sglang package" in done.stderr
 
 
+def test_code_that_is_lacking_unpredicted_is_no_success(tmp_path):
+    lacks = LACKS.replace("def test_it", "def test_two") + RECORDS.format(1)
+    by_subject = {"0.5.23": PREDICTED}
+    tests = {
+        f"test_it.py::{n}": manifest.PredictedTest("small", by_subject)
+        for n in ("test_it", "test_two")
+    }
+    document = manifest.Manifest("sglang", "small", ("0.5.23",), {}, tests)
+    (tmp_path / "manifest.json").write_text(document.text())
+    done = run_folder(tmp_path, lacks, "0.5.23")
+    assert done.returncode == 1 and "predicted to be comparable" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tests": {}},
+        {"tests": []},
+        {"tier": "huge"},
+        {"subjects": ["0.5.23", "0.5.24"]},
+        {"schema": "x"},
+    ],
+    ids=str,
+)
+def test_a_bad_manifest_is_refused_with_a_sentence(tmp_path, change):
+    write_manifest(tmp_path, **{"0_5_23": PREDICTED})
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    done = run_folder(tmp_path, RECORDS.format(1), "0.5.23")
+    assert done.returncode == 4 and "not a manifest" in done.stderr
+
+
+def test_results_that_cannot_be_written_are_refused_before_the_run(tmp_path):
+    done = run_folder(tmp_path, RECORDS.format(1), "0.5.23", "--results", str(tmp_path))
+    assert done.returncode == 4 and "cannot be written" in done.stderr
+
+
 def test_a_smaller_tier_leaves_tests_out(tmp_path):
     done = run_folder(tmp_path, RECORDS.format(2), "0.5.23", "--tier", "tiny")
     assert "1 deselected" in done.stdout and "0 predicted" in done.stdout

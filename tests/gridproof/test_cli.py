@@ -39,7 +39,7 @@ def test_prove_document(gridproof):
     document = valid(run.out)
     assert run.code == 0
     assert document["summary"] == {
-        "proved": 3,
+        "proved": 15,
         "refuted": 0,
         "unknown": 0,
         "vacuous": 0,
@@ -68,7 +68,7 @@ def test_prove_by_cvc5_alone(gridproof):
 
 def test_prove_annotations(gridproof):
     run = gridproof("prove", "--format", "github", "--family", "flush")
-    assert run.code == 0 and run.out == "::notice title=gridproof prove::3 proved\n"
+    assert run.code == 0 and run.out == "::notice title=gridproof prove::10 proved\n"
 
 
 @pytest.mark.parametrize(
@@ -340,6 +340,27 @@ def test_a_file_without_cases_is_nothing_to_do(gridproof, tmp_path):
     out = tmp_path / "cases.json"
     assert gridproof("search", *KIMI, "--out", str(out)).code == 0
     assert gridproof("emit", str(out), "--out", str(tmp_path / "out")).code == 3
+
+
+def test_a_corrupt_manifest_is_refused_and_nothing_is_touched(gridproof, tmp_path, case_text):
+    file, out = tmp_path / "cases.json", tmp_path / "out"
+    file.write_text(case_text)
+    assert gridproof("emit", str(file), "--tier", "tiny", "--out", str(out)).code == 0
+    path = out / "sglang" / "manifest.json"
+    before = sorted(p.name for p in path.parent.iterdir())
+    path.write_text(path.read_text()[:500])
+    run = gridproof("emit", str(file), "--out", str(out))
+    assert run.code == 2 and "not a manifest" in run.err
+    assert sorted(p.name for p in path.parent.iterdir()) == before
+
+
+def test_a_folder_is_made_again_in_the_tier_it_has(gridproof, tmp_path, case_text):
+    file, out = tmp_path / "cases.json", tmp_path / "out"
+    file.write_text(case_text)
+    assert gridproof("emit", str(file), "--tier", "tiny", "--out", str(out)).code == 0
+    assert gridproof("emit", "--check", "--out", str(out)).code == 0
+    assert gridproof("emit", "--tier", "cases", "--out", str(out)).code == 0
+    assert not (out / "sglang" / "test_slots.py").exists()
 
 
 def test_emit_writes_compares_and_tidies(gridproof, tmp_path, case_text):

@@ -1,11 +1,15 @@
 """The prover's verdicts, each in both colours, and what makes a proof honest."""
 
+from dataclasses import replace
+
 import pytest
 
+from spec import points
 from spec import prove as prove_module
 from spec.numbers import both, choose, divides, lcm, smallest
 from spec.prove import Obligation, Prover, shown
-from spec.sglang import checkpoints
+from spec.sglang import checkpoints, configuration
+from spec.sglang.designs import CURRENT
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.theorems import LIBRARY
 from spec.sglang.theorems import verify as verify_theorems
@@ -373,6 +377,110 @@ MUTANTS = [
         lambda g, h: (h - 1) // g * g,
         "the_last_depth_on_the_grid_within_the_hit_is_told",
     ),
+    (
+        grids,
+        "cache_chunk_size",
+        lambda c: c.mamba_chunk_size,
+        "the_cache_chunk_is_whole_chunks_and_pages_if_one_divides_the_other",
+    ),
+    (
+        configuration,
+        "chunk_and_page_fit",
+        lambda c: divides(c.mamba_chunk_size, c.page_size),
+        "the_cache_chunk_is_whole_chunks_and_pages_only_if_one_divides_the_other",
+    ),
+    (
+        grids,
+        "checkpoint_grid",
+        lambda c: lcm(lcm(grids.cache_chunk_size(c), grids.tree_page(c)), grids.track_interval(c)),
+        "the_checkpoint_grid_is_the_least_for_the_model_chunk_and_the_tree_page",
+    ),
+    (
+        grids,
+        "track_grid",
+        product_grid,
+        "the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid",
+    ),
+    (
+        grids,
+        "track_grid",
+        lambda c: 2 * lcm(grids.checkpoint_grid(c), grids.track_interval(c)),
+        "every_depth_on_all_grids_is_snapshotted",
+    ),
+    (
+        grids,
+        "track_grid",
+        forgets_the_chunk,
+        "a_later_extend_from_a_decode_checkpoint_misses_no_depth",
+    ),
+    (
+        checkpoints,
+        "misplaced",
+        lambda d, c, k: both(k.saved, checkpoints.node_of(d, c, k) != k.state),
+        "a_state_below_one_tree_page_is_lost_and_not_misplaced",
+    ),
+    (
+        checkpoints,
+        "misplaced",
+        lambda d, c, k: both(
+            checkpoints.node_of(d, c, k) > 0, checkpoints.node_of(d, c, k) != k.state
+        ),
+        "a_raw_checkpoint_is_misplaced_only_off_the_tree_page",
+    ),
+    (
+        checkpoints,
+        "misplaced",
+        lambda d, c, k: both(k.saved, checkpoints.node_of(d, c, k) > k.state),
+        "one_of_two_successive_raw_checkpoints_is_misplaced",
+    ),
+    (
+        decode,
+        "snapshot_step",
+        lambda g, n: divides(2 * g, n),
+        "a_raw_checkpoint_replays_its_remainder_by_the_tree_page",
+    ),
+    (
+        decode,
+        "next_step_snapshots",
+        lambda g, n: n % g == 1,
+        "the_mask_handed_on_is_the_mask_of_the_next_step",
+    ),
+    (
+        decode,
+        "completed_length",
+        lambda k, a: k,
+        "a_result_labels_the_depth_of_its_own_snapshot",
+    ),
+    (
+        slots,
+        "label_of_the_completed_step",
+        lambda g, n, a: choose(both(divides(g, n), a == 0), n, 0),
+        "a_result_labels_the_depth_of_its_own_snapshot",
+    ),
+    (
+        slots,
+        "label_of_the_completed_step",
+        lambda g, n, a: n // g * g,
+        "a_result_labels_nothing_where_no_snapshot_was_taken",
+    ),
+    (
+        flush,
+        "flushed_depth",
+        lambda i, n: (n - 1) // i * i,
+        "a_checkpoint_of_the_flushed_state_is_at_its_recorded_depth",
+    ),
+    (
+        flush,
+        "flushed_depth",
+        lambda i, n: n,
+        "off_the_flush_steps_the_state_is_that_of_the_last_flush",
+    ),
+    (
+        verify,
+        "window_end",
+        lambda g, p, a: p + a,
+        "equal_grids_save_a_state_wherever_a_window_is_written",
+    ),
 ]
 
 
@@ -386,6 +494,37 @@ def test_a_rule_changed_at_run_time_turns_its_theorem_red(
     assert result.verdict == "refuted", (result.verdict, result.reason)
     statement = LIBRARY[theorem].at(result.counterexample)
     assert all(statement.hypotheses.values()) and not statement.conclusion
+
+
+WRONG_DESIGNS = [
+    (
+        {"decode_grid": lambda c: 2 * grids.track_grid(c)},
+        "every_depth_on_all_grids_is_snapshotted",
+    ),
+    (
+        {"decode_grid": forgets_the_chunk},
+        "a_later_extend_from_a_decode_checkpoint_misses_no_depth",
+    ),
+    (
+        {"flush_grid": grids.track_grid},
+        "a_flush_off_the_snapshots_updates_the_state_and_writes_no_checkpoint",
+    ),
+    (
+        {"window_grid": lambda c: 2 * grids.track_grid(c)},
+        "a_window_is_written_wherever_a_state_is_saved",
+    ),
+    (
+        {"verify_grid": grids.tree_page},
+        "only_equal_grids_save_a_state_wherever_a_window_is_written",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "theorem"), WRONG_DESIGNS)
+def test_a_reader_on_another_grid_is_refuted(changes, theorem):
+    wrong, claim = replace(CURRENT, **changes), LIBRARY[theorem]
+    found = points.counterexample(claim, claim.parameters(wrong), wrong)
+    assert found is not None and points.fails_at(claim, found, wrong)
 
 
 def test_contradictory_hypotheses_are_vacuous_and_never_proved():

@@ -28,6 +28,8 @@ GRID_RULES = (
 # Rules of a grid and two depths, the second above the first.
 DEPTH_RULES = {
     "snapshot_step": lambda g, a, b: decode.snapshot_step(g, b),
+    "next_step_snapshots": lambda g, a, b: decode.next_step_snapshots(g, b),
+    "completed_length": lambda g, a, b: decode.completed_length(b, g % 2),
     "flushed_depth": lambda g, a, b: flush.flushed_depth(g, b),
     "flush_step": lambda g, a, b: flush.flush_step(g, b),
     "relative_depth": extend.relative_depth,

@@ -1,6 +1,7 @@
 """When a decode step snapshots, and what that state has consumed.
 
-Source: SGLang 0.5.23, `managers/schedule_batch.py` (`prepare_for_decode`).
+Source: SGLang 0.5.23, `managers/schedule_batch.py` (`prepare_for_decode`),
+`managers/scheduler_components/batch_result_processor.py` (`_handle_finish_state_updated_req`).
 """
 
 from spec.numbers import Number, Truth, divides
@@ -14,3 +15,13 @@ def snapshot_step(grid: Number, seq_len: Number) -> Truth:
 def snapshot_depth(seq_len: Number) -> Number:
     """Tokens consumed by the state that such a step writes: lengths are incremented before the step runs."""
     return seq_len
+
+
+def next_step_snapshots(grid: Number, seq_len: Number) -> Truth:
+    """The mask that a step of `seq_len` tokens hands on for the step after it (`mamba_track_mask_next_cpu`, from 0.5.18)."""
+    return seq_len % grid == grid - 1
+
+
+def completed_length(committed: Number, lookahead: Number) -> Number:
+    """Length (tokens) that a result takes its step to have had, of the committed one and the steps ahead (from 0.5.18)."""
+    return committed - lookahead

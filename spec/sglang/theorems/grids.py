@@ -1,10 +1,22 @@
 """The track grid is the least grid that the tree page, the cache chunk and the interval all divide."""
 
-from spec.numbers import both, divides
+from types import SimpleNamespace
+
+from spec.numbers import both, divides, gcd, lcm
 from spec.sglang import configuration
 from spec.sglang.rules import grids, insert
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
+
+
+def _with_interval(c, interval):
+    """The configuration `c` with another interval (tokens)."""
+    return SimpleNamespace(
+        page_size=c.page_size,
+        dcp_size=c.dcp_size,
+        mamba_chunk_size=c.mamba_chunk_size,
+        mamba_track_interval=interval,
+    )
 
 
 @theorem("grids")
@@ -82,4 +94,126 @@ def the_configured_page_guard_does_not_imply_a_safe_interval(design, c, pages):
             "dcp_size_does_not_divide_those_pages": pages % c.dcp_size != 0,
         },
         both(configuration.interval_is_whole_configured_pages(c), node != interval),
+    )
+
+
+# What the guard on chunk and page buys.
+
+
+@theorem("grids")
+def the_cache_chunk_is_whole_chunks_and_pages_if_one_divides_the_other(design, c):
+    """Where one of the model's chunk and the page divides the other, the cache chunk is their least common multiple."""
+    return Statement(
+        {"chunk_and_page_fit": configuration.chunk_and_page_fit(c)},
+        grids.cache_chunk_size(c) == lcm(c.mamba_chunk_size, c.page_size),
+    )
+
+
+@theorem("grids")
+def the_cache_chunk_is_whole_chunks_and_pages_only_if_one_divides_the_other(design, c):
+    """Where the cache chunk is a multiple of the model's chunk and of the page, the guard on the two is met."""
+    chunk = grids.cache_chunk_size(c)
+    return Statement(
+        {
+            "the_cache_chunk_is_whole_model_chunks": divides(c.mamba_chunk_size, chunk),
+            "the_cache_chunk_is_whole_pages": divides(c.page_size, chunk),
+        },
+        configuration.chunk_and_page_fit(c),
+    )
+
+
+@theorem("grids")
+def the_checkpoint_grid_is_the_least_for_the_model_chunk_and_the_tree_page(design, c):
+    """Under the guard on chunk and page, the checkpoint grid is the least that model chunk and tree page divide."""
+    return Statement(
+        {"chunk_and_page_fit": configuration.chunk_and_page_fit(c)},
+        grids.checkpoint_grid(c) == lcm(c.mamba_chunk_size, grids.tree_page(c)),
+    )
+
+
+# How the track grid depends on what it is made of.
+
+
+@theorem("grids")
+def the_track_grid_does_not_depend_on_the_order_of_its_parts(design, c, grid):
+    """Taking the cache chunk last instead of first gives the same track grid."""
+    return Statement(
+        {
+            "the_grid_is_of_page_and_interval": grid
+            == lcm(grids.tree_page(c), grids.track_interval(c))
+        },
+        grids.track_grid(c) == lcm(grids.cache_chunk_size(c), grid),
+    )
+
+
+@theorem("grids")
+def a_track_grid_taken_as_the_interval_is_left_unchanged(design, c, asked):
+    """An operator who asks for the track grid of any interval gets exactly that grid."""
+    return Statement(
+        {
+            "the_interval_is_a_track_grid": c.mamba_track_interval
+            == grids.track_grid(_with_interval(c, asked))
+        },
+        grids.track_grid(c) == c.mamba_track_interval,
+    )
+
+
+@theorem("grids")
+def a_divisor_of_the_interval_gives_a_divisor_of_the_track_grid(design, c, divisor):
+    """Where one interval divides another, each checkpoint of the longer is one of the shorter as well."""
+    return Statement(
+        {"it_divides_the_interval": divides(divisor, c.mamba_track_interval)},
+        divides(grids.track_grid(_with_interval(c, divisor)), grids.track_grid(c)),
+    )
+
+
+@theorem("grids")
+def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorter):
+    """One token less than a multiple of the checkpoint grid gives a coarser track grid than the multiple: at least
+    twice the shorter interval.  The witness is such a configuration."""
+    interval, grid = c.mamba_track_interval, grids.checkpoint_grid(c)
+    coarser = grids.track_grid(_with_interval(c, shorter))
+    return Statement(
+        {
+            "the_interval_is_a_multiple_of_the_checkpoint_grid": interval == grid * multiple,
+            "the_checkpoint_grid_is_above_one_token": grid > 1,
+            "the_other_is_one_token_shorter": shorter == interval - 1,
+            "the_other_is_above_one_token": shorter > 1,
+        },
+        both(
+            coarser != shorter,
+            coarser >= shorter,
+            coarser - shorter >= shorter,
+            grids.track_grid(c) == interval,
+            coarser > interval,
+        ),
+    )
+
+
+@theorem("grids")
+def the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid(design, c, times):
+    """Decode checkpoints are sparser than asked for by the checkpoint grid over what it shares with the interval,
+    and so at most by the checkpoint grid itself."""
+    interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
+    lacking = grid // gcd(interval, grid)
+    return Statement(
+        {"so_many_intervals_make_the_track_grid": grids.track_grid(c) == interval * times},
+        both(grids.track_grid(c) <= interval * lacking, times == lacking, times <= grid),
+    )
+
+
+@theorem("grids")
+def the_cache_chunk_is_not_needed_to_name_a_depth_and_keeps_one_in_so_many(design, c, grid, k):
+    """Each multiple of the grid of tree page and interval has a node; those on the track grid are one in the part of
+    the cache chunk that this grid does not share."""
+    chunk, depth = grids.cache_chunk_size(c), k * grid
+    return Statement(
+        {
+            "the_grid_is_of_page_and_interval": grid
+            == lcm(grids.tree_page(c), grids.track_interval(c))
+        },
+        both(
+            insert.node_depth(grids.tree_page(c), depth, depth) == depth,
+            divides(grids.track_grid(c), depth) == divides(chunk // gcd(grid, chunk), k),
+        ),
     )
