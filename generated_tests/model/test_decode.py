@@ -102,7 +102,9 @@ def test_decode_snapshots_are_depths_the_tree_can_name(configuration, stop, reco
         ),
     ],
 )
-def test_a_follower_of_a_decode_resumes_where_its_state_stopped(configuration, stop, record_property):
+def test_a_follower_of_a_decode_resumes_where_its_state_stopped(
+    configuration, stop, record_property
+):
     """A follower with the same tokens consumes every token exactly once."""
     tree = Tree(configuration.tree_page)
     snapshots = decode(PROMPT, stop, GRIDS[DESIGN][configuration])

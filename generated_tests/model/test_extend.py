@@ -244,7 +244,9 @@ def test_an_extend_donates_a_depth_the_tree_can_name(configuration, prefix, end,
 
 
 @CHUNKED_PREFILLS
-def test_a_follower_of_a_prefill_resumes_where_its_state_stopped(configuration, prefix, end, record_property):
+def test_a_follower_of_a_prefill_resumes_where_its_state_stopped(
+    configuration, prefix, end, record_property
+):
     """A follower of a request prefilled in two chunks consumes every token exactly once."""
     tree = Tree(configuration.tree_page)
     for donated, state, fault in DONATIONS[DESIGN][configuration, prefix, end]:
