@@ -23,7 +23,10 @@ _LENGTHS = sorted(
     | {k * 8 for k in range(0, 33)}
     | {605, 767, 768, 1023}
 )
-_MOST_POINTS = 150_000
+_MOST_POINTS = (
+    150_000  # in a batch of up to three lengths; with more there are few values of each anyway
+)
+_FEWER_POINTS = 20_000
 
 
 def _product(axes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
@@ -41,7 +44,8 @@ def batches(theorem: Theorem, parameters: Mapping[str, int]) -> Iterator[dict[st
     """Batches of candidate values, the most readable first; every parameter at least its least value."""
     fields = [p for p in parameters if p in theorem.setting.fields]
     lengths = [p for p in parameters if p in theorem.lengths]
-    room = int(_MOST_POINTS ** (1 / max(1, len(lengths))))
+    most = _MOST_POINTS if len(lengths) <= 3 else _FEWER_POINTS
+    room = int(most ** (1 / max(1, len(lengths))))
     axis = list(_LENGTHS) if room >= len(_LENGTHS) else _thinned(_LENGTHS, room)
     seen = set()
     # With many lengths there are few values of each, so that more configurations add little.
@@ -56,7 +60,7 @@ def batches(theorem: Theorem, parameters: Mapping[str, int]) -> Iterator[dict[st
         yield _product(axes)
     small = {f: [v for v in _SMALL_FIELD if v >= parameters[f]] for f in fields}
     small |= {n: [v for v in _SMALL_LENGTH if v >= parameters[n]] for n in lengths}
-    while numpy.prod([len(a) for a in small.values()]) > 2 * _MOST_POINTS:
+    while numpy.prod([len(a) for a in small.values()]) > 2 * most:
         longest = max(small, key=lambda p: len(small[p]))
         small[longest] = small[longest][:-1]
     points = _product(small)

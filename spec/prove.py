@@ -180,7 +180,7 @@ def _refute(
         return found
     if ob is None:
         return None
-    limits = Limits(limits.resources, min(limits.milliseconds, 3_000), limits.seed)
+    limits = Limits(limits.resources, min(limits.milliseconds, 20_000), limits.seed)
     answer = decide(ob.bounded_query(10_000, without), limits)
     return _from_model(theorem, ob, answer, design, without)
 

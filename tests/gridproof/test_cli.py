@@ -39,7 +39,7 @@ def test_prove_document(gridproof):
     document = valid(run.out)
     assert run.code == 0
     assert document["summary"] == {
-        "proved": 15,
+        "proved": 16,
         "refuted": 0,
         "unknown": 0,
         "vacuous": 0,
@@ -68,7 +68,7 @@ def test_prove_by_cvc5_alone(gridproof):
 
 def test_prove_annotations(gridproof):
     run = gridproof("prove", "--format", "github", "--family", "flush")
-    assert run.code == 0 and run.out == "::notice title=gridproof prove::10 proved\n"
+    assert run.code == 0 and run.out == "::notice title=gridproof prove::12 proved\n"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from spec.numbers import both, divides, either, gcd, negation
 from spec.sglang import checkpoints
-from spec.sglang.checkpoints import decode_checkpoint, node_of
+from spec.sglang.checkpoints import decode_checkpoint, misplaced, node_of
 from spec.sglang.designs import current
 from spec.sglang.rules import decode, extend, grids, insert, slots
 from spec.sglang.theorems.library import theorem
@@ -211,4 +211,18 @@ def a_result_labels_nothing_where_no_snapshot_was_taken(design, c, seq_len, look
     return Statement(
         {"no_snapshot_is_taken": negation(decode_checkpoint(design, c, seq_len).saved)},
         label == slots.NO_DEPTH,
+    )
+
+
+@theorem("decode", proved_for="sglang-0.5.18")
+def a_raw_interval_misplaces_nothing_that_fits_or_has_no_node(design, c, seq_len):
+    """On the raw interval nothing is misplaced where the tree page divides the interval, nor before the first page."""
+    page = grids.tree_page(c)
+    return Statement(
+        {
+            "the_tree_page_divides_the_interval_or_is_not_reached": either(
+                divides(page, c.mamba_track_interval), seq_len < page
+            )
+        },
+        negation(misplaced(design, c, decode_checkpoint(design, c, seq_len))),
     )

@@ -1,7 +1,7 @@
 """An extend on the absolute grid lands on a node; a relative one does so exactly from a prefix on the tree page."""
 
 from spec.numbers import both, divides, negation
-from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
+from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
 from spec.sglang.configuration import chunk_and_page_fit
 from spec.sglang.rules import extend, grids, insert, lookup
 from spec.sglang.theorems.library import theorem
@@ -270,4 +270,136 @@ def the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chu
         {"the_extend_donates": checkpoint.wanted},
         checkpoint.fault
         == both(negation(divides(chunk, prefix)), tokens % grids.checkpoint_grid(c) >= chunk),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_extend_that_reads_an_earlier_row_started_on_the_cache_chunk(design, c, prefix, tokens):
+    """What passes the assertion on the depth and reads a state before its last row had a prefix on the cache chunk."""
+    chunk, end = grids.cache_chunk_size(c), prefix + tokens
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {
+            "the_extend_donates": checkpoint.saved,
+            "an_earlier_row_is_read": end - checkpoint.recorded >= chunk,
+        },
+        divides(chunk, prefix),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_extend_that_is_stopped_would_have_donated_from_off_the_cache_chunk(
+    design, c, prefix, tokens
+):
+    """The assertion on the depth stops only extends of a whole grid or more whose prefix is off the cache chunk."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement(
+        {"the_request_is_stopped": checkpoint.fault},
+        both(
+            tokens >= grids.checkpoint_grid(c), negation(divides(grids.cache_chunk_size(c), prefix))
+        ),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_extend_is_not_stopped_where_the_grid_is_the_cache_chunk(design, c, prefix, tokens):
+    """Where the checkpoint grid is the cache chunk, the assertion on the depth stops no request."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement(
+        {
+            "the_checkpoint_grid_is_the_cache_chunk": grids.checkpoint_grid(c)
+            == grids.cache_chunk_size(c)
+        },
+        negation(checkpoint.fault),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_row_scales_its_depth_down_where_the_page_is_above_the_model_chunk(
+    design, c, prefix, tokens
+):
+    """Rows counted in cache chunks give a state of chunk tokens for each page of the recorded depth."""
+    end = prefix + tokens
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {
+            "the_page_is_above_the_model_chunk": c.page_size > c.mamba_chunk_size,
+            "an_earlier_row_is_read": end - checkpoint.recorded >= grids.cache_chunk_size(c),
+        },
+        (checkpoint.state - prefix) // c.mamba_chunk_size
+        == (checkpoint.recorded - prefix) // c.page_size,
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def an_extend_misses_no_depth_from_a_prefix_on_the_checkpoint_grid(
+    design, c, prefix, tokens, depth
+):
+    """From a prefix on the checkpoint grid, an extend that passes a depth on it saves that one or a later."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {
+            "the_prefix_is_on_the_grid": divides(grid, prefix),
+            "the_depth_is_on_the_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_prefix": depth > prefix,
+            "the_depth_is_reached": depth <= end,
+        },
+        both(checkpoint.saved, checkpoint.recorded >= depth, checkpoint.recorded <= end),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def an_absolute_extend_donates_from_any_prefix_on_the_cache_chunk(design, c, prefix, tokens, depth):
+    """From a prefix on the cache chunk, an extend that passes a depth on the checkpoint grid donates."""
+    end, grid, chunk = prefix + tokens, grids.checkpoint_grid(c), grids.cache_chunk_size(c)
+    return Statement(
+        {
+            "the_prefix_is_on_the_cache_chunk": divides(chunk, prefix),
+            "the_depth_is_on_the_grid": divides(grid, depth),
+            "the_depth_lies_beyond_the_prefix": depth > prefix,
+            "the_depth_is_reached": depth <= end,
+        },
+        extend.absolute_donates(grid, chunk, prefix, end),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def an_extend_of_a_whole_grid_donates_without_dcp(design, c, prefix, tokens):
+    """Without DCP an extend of a whole checkpoint grid donates from any prefix, less than a grid before its end."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    checkpoint = extend_checkpoint(design, c, prefix, end)
+    return Statement(
+        {"dcp_is_off": c.dcp_size == 1, "the_extend_is_a_whole_grid": tokens >= grid},
+        both(checkpoint.saved, checkpoint.recorded + grid > end),
+    )
+
+
+@theorem(
+    "extend",
+    proved_for="sglang-0.5.18+insert-guard",
+    refuted_by=("sglang-0.5.18",),
+    least={"prefix": 0},
+)
+def a_guarded_extend_hangs_on_the_node_of_its_recorded_depth(design, c, prefix, tokens):
+    """With the insert-time guard, what hangs on a node is recorded for just the depth of that node."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    node = node_of(design, c, checkpoint)
+    return Statement(
+        {"it_hangs_on_a_node": node > 0},
+        both(node == checkpoint.recorded, divides(grids.tree_page(c), node)),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_extend_with_a_wrong_row_is_misplaced_even_from_the_tree_page(design, c, prefix, tokens):
+    """A state of other tokens than its node's is misplaced, though the depth recorded for it is the node's."""
+    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    return Statement(
+        {
+            "the_prefix_is_on_the_tree_page": divides(grids.tree_page(c), prefix),
+            "the_extend_donates": checkpoint.saved,
+            "the_row_is_wrong": checkpoint.state != checkpoint.recorded,
+        },
+        misplaced(design, c, checkpoint),
     )

@@ -2,7 +2,7 @@
 
 from spec.numbers import both, divides, either, negation
 from spec.sglang import checkpoints
-from spec.sglang.checkpoints import decode_checkpoint, verify_checkpoint
+from spec.sglang.checkpoints import decode_checkpoint, flushed_checkpoint, verify_checkpoint
 from spec.sglang.rules import decode, flush, grids, verify
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
@@ -140,4 +140,24 @@ def only_equal_grids_save_a_state_wherever_a_window_is_written(design, c):
     return Statement(
         {"the_first_window_has_a_state": verify_checkpoint(design, c, window - 1, 1).saved},
         design.grid("verify", c) == window,
+    )
+
+
+@theorem("flush")
+def a_snapshot_of_flushed_inputs_is_the_state_of_its_depth(design, c, seq_len):
+    """A snapshot that copies the state as of the last flush copies one that has consumed its own depth."""
+    checkpoint = flushed_checkpoint(design, c, seq_len)
+    return Statement(
+        {"a_snapshot_is_taken": checkpoint.saved},
+        both(checkpoint.state == checkpoint.recorded, checkpoint.recorded == seq_len),
+    )
+
+
+@theorem("flush")
+def the_flushed_state_is_that_of_the_last_flush_step(design, c, seq_len, step):
+    """The state as of the last flush is one of a flush step, and of no earlier one than any that has passed."""
+    grid, state = design.grid("flush", c), flushed_checkpoint(design, c, seq_len).state
+    return Statement(
+        {"a_step_flushes": flush.flush_step(grid, step), "the_step_has_passed": step <= seq_len},
+        both(step <= state, state <= seq_len, flush.flush_step(grid, state)),
     )

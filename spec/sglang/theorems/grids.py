@@ -217,3 +217,13 @@ def the_cache_chunk_is_not_needed_to_name_a_depth_and_keeps_one_in_so_many(desig
             divides(grids.track_grid(c), depth) == divides(chunk // gcd(grid, chunk), k),
         ),
     )
+
+
+@theorem("grids")
+def the_cache_chunk_is_whole_where_chunk_and_page_fit(design, c):
+    """Where one of the model's chunk and the page divides the other, the cache chunk is whole ones of both."""
+    chunk = grids.cache_chunk_size(c)
+    return Statement(
+        {"chunk_and_page_fit": configuration.chunk_and_page_fit(c)},
+        both(divides(c.mamba_chunk_size, chunk), divides(c.page_size, chunk)),
+    )

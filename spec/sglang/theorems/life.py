@@ -7,6 +7,7 @@ establishes it, and it makes every donation right.  Lengths, depths and states a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
@@ -100,7 +101,8 @@ def _lazy(next_entry: Number, second: Number, label: Number, kept: Number, new: 
 _LEAST = dict.fromkeys(
     (
         *("next_entry", "second", "label", "kept", "new", "completed", "ahead"),
-        *("fails", "key", "wanted", "depth", "state"),
+        *("fails", "key", "wanted", "depth", "state", "previous", "finishes"),
+        *("committed", "pre", "retained"),
     ),
     0,
 )
@@ -290,12 +292,12 @@ def a_lazy_finish_donates_the_state_of_its_label(
 def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, completed):
     """Without the overlap scheduler one slot suffices: each result comes before the next launch."""
     c = having(c, **SYNCHRONOUS)
-    slots = Slots(kept, kept, next=0, kept=0, label=label)
+    slots = Slots(kept, NO_SLOT, next=0, kept=0, label=label)
     launched = life.step_launched(design, c, slots, completed + 1)
     after = life.step_completed(design, c, launched, completed + 1, 0)
     return Statement(
         {"the_label_was_true": _label_is_true(slots, completed)},
-        _label_is_true(after, completed + 1),
+        both(_label_is_true(after, completed + 1), after.kept == 0, after.next == 0),
     )
 
 
@@ -342,3 +344,440 @@ def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
             in_flight_is_in_the_next_entry(after, slots.next, end, following),
         ),
     )
+
+
+@theorem("life", least=_LEAST)
+def a_finish_without_overlap_donates_the_state_of_its_label(
+    design, c, label, previous, kept, completed, key
+):
+    """With a single slot there is no earlier state to fall back on, and none is donated."""
+    c = having(c, **SYNCHRONOUS)
+    slots = Slots(kept, NO_SLOT, next=0, kept=0, label=label, previous=previous)
+    donated = life.finished(design, c, slots, key)
+    return Statement(
+        {"the_label_was_true": _label_is_true(slots, completed)},
+        implies(donated.saved, donated.state == donated.recorded),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_prompt_donates_its_checkpoint_and_nothing_else(design, c, wanted, depth, state):
+    """The result of a prompt donates the checkpoint that its launch wrote, as written, and only where one was wanted."""
+    c = having(c, **EAGER)
+    checkpoint = Checkpoint(wanted != 0, True, depth, state)
+    slots = life.prompt_launched(design, c, life.admitted(c), checkpoint)
+    donated = life.prompt_completed(design, c, slots)[1]
+    written = both(donated.recorded == depth, donated.state == state)
+    return Statement(
+        {"the_depth_is_above_0": depth >= 1},
+        both(donated.saved == (wanted != 0), implies(donated.saved, written)),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
+    design, c, next_entry, label, kept, new, wanted, depth, state
+):
+    """The checkpoint of a later chunk of a prompt leaves the state of an earlier one where it is."""
+    c = having(c, **EAGER)
+    slots = _eager(next_entry, label, kept, new)
+    after = life.prompt_launched(design, c, slots, Checkpoint(wanted != 0, True, depth, state))
+    return Statement(
+        {"the_next_entry_is_0_or_1": next_entry <= 1, "the_chunk_has_a_checkpoint": wanted != 0},
+        both(after.state(life.other(c, after.kept)) == kept, after.state(after.kept) == state),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.17", least=_LEAST)
+def a_release_that_derives_what_it_keeps_keeps_what_a_prompt_wrote(
+    design, c, next_entry, label, kept, new, wanted, depth, state
+):
+    """The entry that 0.5.17 derives from the next one is that of the checkpoint a prompt has just written."""
+    c = having(c, **EAGER)
+    slots = _eager(next_entry, label, kept, new)
+    after = life.prompt_launched(design, c, slots, Checkpoint(wanted != 0, True, depth, state))
+    return Statement({"the_chunk_has_a_checkpoint": wanted != 0}, after.state(after.kept) == state)
+
+
+@theorem("life", least=_LEAST)
+def a_prompts_result_leaves_nothing_to_donate_twice(
+    design, c, next_entry, label, previous, kept, new, key
+):
+    """What a prompt's result has donated is no longer the request's: neither its label nor the one before stays."""
+    c = having(c, **EAGER)
+    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
+    after = life.prompt_completed(design, c, slots)[0]
+    return Statement(
+        {"there_was_a_label": label >= 1},
+        both(
+            negation(life.finished(design, c, after, key).saved),
+            after.state(slots.kept) == life.UNWRITTEN,
+        ),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_finish_donates_the_label_that_its_key_reaches(
+    design, c, next_entry, label, previous, kept, new, key
+):
+    """A request that finishes with a label, and a key no shorter than it, donates under that label."""
+    c = having(c, **EAGER)
+    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
+    donated = life.finished(design, c, slots, key)
+    return Statement(
+        {
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "there_is_a_label": label >= 1,
+            "the_key_reaches_it": label <= key,
+        },
+        both(donated.saved, donated.recorded == label, donated.state == kept),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_finish_falls_back_on_the_label_before(design, c, next_entry, label, previous, kept, new, key):
+    """Where the key is shorter than the label and reaches the one before, the state of the one before is donated."""
+    c = having(c, **EAGER)
+    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
+    donated = life.finished(design, c, slots, key)
+    return Statement(
+        {
+            "the_key_is_shorter_than_the_label": key < label,
+            "there_was_a_label_before": previous >= 1,
+            "the_key_reaches_the_one_before": previous <= key,
+            "the_other_entry_has_its_state": new == previous,
+        },
+        both(donated.saved, donated.recorded == previous, donated.state == previous),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_finish_with_a_key_shorter_than_both_labels_donates_nothing(
+    design, c, next_entry, label, previous, kept, new, key
+):
+    """No state of more tokens than the key has is donated, under whatever label."""
+    c = having(c, **EAGER)
+    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
+    return Statement(
+        {
+            "the_key_is_shorter_than_the_label": key < label,
+            "the_key_is_shorter_than_the_one_before": key < previous,
+        },
+        negation(life.finished(design, c, slots, key).saved),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.21", least=_LEAST)
+def an_old_finish_names_no_depth_beyond_its_key_or_its_state(
+    design, c, next_entry, label, kept, new, key
+):
+    """Up to 0.5.21 a finish cuts the label to the key: the state donated may have consumed more, never less."""
+    c = having(c, **EAGER)
+    donated = life.finished(design, c, _eager(next_entry, label, kept, new), key)
+    return Statement(
+        {"the_next_entry_is_0_or_1": next_entry <= 1, "the_label_was_true": kept == label},
+        both(donated.recorded <= key, donated.recorded <= donated.state),
+    )
+
+
+@theorem("life", proved_for=COMPLETED_SWAP, least=_LEAST)
+def a_labelled_boundary_leaves_the_one_before_in_the_other_entry(
+    design, c, next_entry, label, kept, new, completed, ahead
+):
+    """Where a boundary is labelled, the label before it is remembered and its state is in the other entry."""
+    c = having(c, **EAGER)
+    slots = _eager(next_entry, label, kept, new)
+    after = life.step_completed(design, c, slots, completed + 1, ahead)
+    return Statement(
+        {
+            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
+            "there_was_a_label": label >= 1,
+            "the_step_is_a_boundary": divides(design.grid("decode", c), completed + 1),
+            "the_invariant_held": _eager_invariant(design, c, slots, completed, ahead + 1),
+        },
+        both(after.previous == label, after.state(life.other(c, after.kept)) == label),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.17", least=_LEAST)
+def a_label_of_the_launched_length_is_ahead_of_its_step(
+    design, c, next_entry, label, kept, new, seq_len, ahead
+):
+    """0.5.17 labels a boundary that was launched ahead one result too early."""
+    c = having(c, **EAGER)
+    slots = _eager(next_entry, label, kept, new)
+    after = life.step_completed(design, c, slots, seq_len, ahead)
+    return Statement(
+        {
+            "a_step_was_launched_ahead": ahead == 1,
+            "the_step_ahead_is_a_boundary": divides(design.grid("decode", c), seq_len + 1),
+        },
+        after.label == seq_len + 1,
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_lazy_step_forgets_its_label_only_where_no_slot_can_be_had(
+    design, c, next_entry, second, label, kept, new, completed, ahead, fails
+):
+    """Where the allocation of a second slot does not fail, launching a boundary forgets no label."""
+    c = having(c, **LAZY)
+    slots = _lazy(next_entry, second, label, kept, new)
+    after = life.step_launched(design, c, slots, completed + ahead + 1, fails != 0)
+    return Statement({"a_slot_can_be_had": fails == 0}, after.label == label)
+
+
+@theorem("life", least=_LEAST)
+def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
+    design, c, next_entry, second, label, kept, new, completed, ahead, key
+):
+    """A lazy request whose last step is no boundary donates the label it has, a boundary in flight or not."""
+    c = having(c, **LAZY)
+    slots = _lazy(next_entry, second, label, kept, new)
+    after = life.step_completed(design, c, slots, completed + 1, ahead, True)
+    donated = life.finished(design, c, after, key)
+    return Statement(
+        {
+            "there_is_a_label": label >= 1,
+            "the_key_reaches_it": label <= key,
+            "the_step_is_no_boundary": negation(divides(design.grid("decode", c), completed + 1)),
+            "the_invariant_held": _lazy_invariant(design, c, slots, completed, ahead + 1),
+        },
+        both(donated.saved, donated.recorded == label, donated.state == label),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_boundary_in_flight_in_the_second_slot_does_not_cost_the_label(
+    design, c, next_entry, label, new, number, key
+):
+    """A lazy request that finishes one step before a boundary, written to its second slot, donates its label."""
+    c = having(c, **LAZY)
+    grid = design.grid("decode", c)
+    slots = _lazy(next_entry, 1, label, label, new)
+    after = life.step_completed(design, c, slots, number * grid - 1, 1, True)
+    donated = life.finished(design, c, after, key)
+    return Statement(
+        {
+            "the_grid_is_above_one_token": grid > 1,
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "there_is_a_label": label >= 1,
+            "the_key_reaches_it": label <= key,
+        },
+        both(donated.saved, donated.recorded == label, donated.state == label),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_lazy_step_that_finishes_on_a_boundary_donates_it(
+    design, c, next_entry, second, label, kept, new, seq_len, ahead, key
+):
+    """A lazy request whose last step is a boundary that its key reaches donates under the depth of that boundary."""
+    c = having(c, **LAZY)
+    slots = _lazy(next_entry, second, label, kept, new)
+    after = life.step_completed(design, c, slots, seq_len, ahead, True)
+    donated = life.finished(design, c, after, key)
+    return Statement(
+        {
+            "the_step_is_a_boundary": divides(design.grid("decode", c), seq_len),
+            "the_key_reaches_it": seq_len <= key,
+        },
+        both(donated.saved, donated.recorded == seq_len),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_lazy_step_that_goes_on_may_still_donate(
+    design, c, next_entry, second, label, kept, new, seq_len, ahead, finishes
+):
+    """Only a request that finishes loses its donation to a boundary in flight."""
+    c = having(c, **LAZY)
+    slots = _lazy(next_entry, second, label, kept, new)
+    after = life.step_completed(design, c, slots, seq_len, ahead, finishes != 0)
+    return Statement({"the_request_goes_on": finishes == 0}, after.donates)
+
+
+@theorem("life", proved_for="sglang-0.5.21", least=_LEAST)
+def a_stale_lazy_label_is_not_donated(
+    design, c, next_entry, second, label, kept, new, completed, ahead, key
+):
+    """0.5.21 keeps the label of a state that a boundary in flight overwrites, and a finish donates nothing under it."""
+    c = having(c, **LAZY)
+    slots = _lazy(next_entry, second, label, kept, new)
+    forgetful = replace(slots, label=NO_DEPTH)
+    overwritten = both(second == 0, _boundary_ahead(design, c, completed, ahead + 1))
+    after = life.step_completed(design, c, slots, completed + 1, ahead, True)
+    donated = life.finished(design, c, after, key)
+    return Statement(
+        {
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
+            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
+            "the_key_reaches_the_label": after.label <= key,
+            "the_label_is_true_or_overwritten": either(
+                _label_is_true(slots, completed), overwritten
+            ),
+            "the_rest_of_the_invariant_held": _lazy_invariant(
+                design, c, forgetful, completed, ahead + 1
+            ),
+        },
+        implies(donated.saved, donated.state == donated.recorded),
+    )
+
+
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=_LEAST)
+def an_eager_verify_keeps_its_label_true(
+    design, c, next_entry, label, kept, new, pre, accepted, retained
+):
+    """A verify labels the state of the boundary it passed, even where a grammar keeps fewer tokens than accepted."""
+    c = having(c, **EAGER)
+    slots, entry = life.verify_planned(design, c, _eager(next_entry, label, kept, new), pre)
+    launched = life.verify_launched(design, c, slots, entry, pre, accepted)
+    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained)
+    return Statement(
+        {
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "the_label_was_true": _label_is_true(slots, pre),
+            "a_verify_is_within_the_grid": accepted <= design.grid("verify", c),
+            "no_more_is_kept_than_accepted": retained <= accepted,
+        },
+        both(_label_is_true(after, pre + retained), after.kept != after.next),
+    )
+
+
+@theorem("life", least=_LEAST)
+def an_eager_verify_labels_what_it_passes_and_remembers_the_label_before(
+    design, c, next_entry, label, kept, new, pre, accepted, depth
+):
+    """A boundary that a verify passes is labelled, and the label before it is still in the other entry."""
+    c = having(c, **EAGER)
+    slots, entry = life.verify_planned(design, c, _eager(next_entry, label, kept, new), pre)
+    launched = life.verify_launched(design, c, slots, entry, pre, accepted)
+    after = life.verify_completed(design, c, launched, entry, pre, accepted, accepted)
+    return Statement(
+        {
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "the_depth_is_on_the_grid": divides(design.grid("verify", c), depth),
+            "the_depth_lies_beyond_the_start": depth > pre,
+            "the_depth_is_accepted": depth <= pre + accepted,
+        },
+        both(
+            after.label >= depth,
+            after.previous == label,
+            after.state(life.other(c, after.kept)) == kept,
+        ),
+    )
+
+
+def _lazy_verify(
+    design: Any,
+    c: Any,
+    slots: Slots,
+    committed: Number,
+    pre: Number,
+    accepted: Number,
+    retained: Number,
+    fails: Truth,
+) -> Slots:
+    """Lazy slots after a verify from `pre` that was planned when `committed` tokens were known."""
+    planned, entry = life.verify_planned(design, c, slots, committed, fails)
+    launched = life.verify_launched(design, c, planned, entry, pre, accepted)
+    return life.verify_completed(design, c, launched, entry, pre, accepted, retained)
+
+
+def _lazy_between_verifies(second: Number, label: Number, kept: Number) -> Slots:
+    """Lazy slots that keep the next entry, the first one; a `second` slot, where one is held, was planned in vain."""
+    held = choose(second != 0, life.UNWRITTEN, NO_SLOT)
+    return Slots(kept, held, next=0, kept=0, label=label)
+
+
+def _verify_lengths(
+    design: Any, c: Any, committed: Number, pre: Number, accepted: Number, retained: Number
+) -> dict[str, Truth]:
+    """What is known of the lengths of a verify."""
+    tokens = c.speculative_num_draft_tokens
+    return {
+        "at_most_one_verify_is_not_committed": both(committed <= pre, pre <= committed + tokens),
+        "no_more_is_accepted_than_drafted": accepted <= tokens,
+        "a_verify_is_within_the_grid": accepted <= design.grid("verify", c),
+        "no_more_is_kept_than_accepted": retained <= accepted,
+    }
+
+
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=_LEAST)
+def a_lazy_verify_keeps_its_label_true(
+    design, c, second, label, kept, committed, pre, accepted, retained, fails
+):
+    """A lazy verify labels the slot it wrote, and forgets the label of a slot that it may overwrite in place."""
+    c = having(c, **LAZY)
+    slots = _lazy_between_verifies(second, label, kept)
+    after = _lazy_verify(design, c, slots, committed, pre, accepted, retained, fails != 0)
+    return Statement(
+        {
+            **_verify_lengths(design, c, committed, pre, accepted, retained),
+            "the_label_was_true": _label_is_true(slots, pre),
+        },
+        both(_label_is_true(after, pre + retained), after.kept == after.next),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
+    design, c, second, label, kept, pre, accepted, depth
+):
+    """A boundary that a lazy verify passes is labelled, and one slot is held behind it."""
+    c = having(c, **LAZY)
+    slots = _lazy_between_verifies(second, label, kept)
+    after = _lazy_verify(design, c, slots, pre, pre, accepted, accepted, False)
+    return Statement(
+        {
+            "no_more_is_accepted_than_drafted": accepted <= c.speculative_num_draft_tokens,
+            "the_depth_is_on_the_grid": divides(design.grid("verify", c), depth),
+            "the_depth_lies_beyond_the_start": depth > pre,
+            "the_depth_is_accepted": depth <= pre + accepted,
+        },
+        both(after.label >= depth, after.state(life.other(c, after.next)) == NO_SLOT),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_plan_far_from_a_boundary_changes_nothing(
+    design, c, second, label, kept, number, distance, fails
+):
+    """Where the next boundary is beyond two verifies, a plan takes no slot, forgets no label and leaves the entry."""
+    c = having(c, **LAZY)
+    grid = design.grid("verify", c)
+    slots = _lazy_between_verifies(second, label, kept)
+    planned, entry = life.verify_planned(design, c, slots, number * grid - distance, fails != 0)
+    return Statement(
+        {
+            "the_boundary_is_beyond_two_verifies": distance > 2 * c.speculative_num_draft_tokens,
+            "it_is_the_next_one": distance <= grid,
+        },
+        both(entry == slots.next, planned.label == label, planned.second == slots.second),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_plan_for_which_no_slot_can_be_had_writes_in_place(
+    design, c, second, label, kept, committed, fails
+):
+    """Where the allocation of a second slot fails, none is held and the verify writes the one there is."""
+    c = having(c, **LAZY)
+    slots = _lazy_between_verifies(second, label, kept)
+    planned, entry = life.verify_planned(design, c, slots, committed, fails != 0)
+    return Statement(
+        {"no_slot_can_be_had": fails != 0, "no_second_one_is_held": second == 0},
+        both(entry == slots.next, planned.second == NO_SLOT),
+    )
+
+
+@theorem("life", least=_LEAST)
+def a_plan_that_has_a_second_slot_forgets_no_label(
+    design, c, second, label, kept, committed, fails
+):
+    """Where a second slot is held from an earlier plan, none is allocated, so that nothing can fail."""
+    c = having(c, **LAZY)
+    slots = _lazy_between_verifies(second, label, kept)
+    planned, _ = life.verify_planned(design, c, slots, committed, fails != 0)
+    return Statement({"a_second_one_is_held": second != 0}, planned.label == label)

@@ -1,7 +1,7 @@
 """The step that a speculative verify saves has consumed exactly the depth recorded for it."""
 
-from spec.numbers import both, divides, implies, negation, smallest
-from spec.sglang.checkpoints import verify_checkpoint, verify_label
+from spec.numbers import both, divides, either, implies, negation, smallest
+from spec.sglang.checkpoints import node_of, verify_checkpoint, verify_label
 from spec.sglang.configuration import interval_covers_draft_tokens
 from spec.sglang.rules import grids, slots, verify
 from spec.sglang.theorems.library import theorem
@@ -173,4 +173,40 @@ def no_slot_is_planned_without_a_crossing_within_reach(design, c, committed):
             depth - pre <= draft_tokens,
             verify.crosses(grid, pre, depth - pre),
         ),
+    )
+
+
+@theorem("verify", least={"pre": 0})
+def a_verify_saves_only_whole_intervals(design, c, pre, accepted):
+    """The depth of the state that a verify saves is new, and on the interval that the operator asked for."""
+    checkpoint = verify_checkpoint(design, c, pre, accepted)
+    return Statement(
+        {"the_verify_crosses_the_grid": checkpoint.saved},
+        both(divides(c.mamba_track_interval, checkpoint.recorded), checkpoint.recorded > pre),
+    )
+
+
+@theorem("verify", least={"pre": 0})
+def the_window_of_a_draft_extend_ends_one_token_short(design, c, pre, accepted):
+    """The convolution window that Inkling's draft extend writes ends one token before the depth recorded for it."""
+    grid = design.grid("window", c)
+    return Statement(
+        {"the_verify_crosses_the_window_grid": verify.crosses(grid, pre, accepted)},
+        verify.window_end(grid, pre, accepted) + 1 == verify.tracking_point(grid, pre, accepted),
+    )
+
+
+@theorem(
+    "verify",
+    proved_for="sglang-0.5.18+insert-guard",
+    refuted_by=("sglang-0.5.18",),
+    least={"pre": 0},
+)
+def a_guarded_verify_hangs_on_no_other_node(design, c, pre, accepted):
+    """With the insert-time guard, a verify on the raw interval leaves its state on its own node or on none."""
+    checkpoint = verify_checkpoint(design, c, pre, accepted)
+    node = node_of(design, c, checkpoint)
+    return Statement(
+        {"the_verify_crosses_the_grid": checkpoint.saved},
+        either(node == 0, node == checkpoint.state),
     )
