@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from spec.sglang.checkpoints import (
-    Checkpoint,
-    decode_checkpoint,
-    extend_checkpoint,
-    node_of,
-    verify_checkpoint,
-)
+from generators import stories
+from spec.sglang.checkpoints import decode_checkpoint, extend_checkpoint, verify_checkpoint
 from spec.sglang.designs import Design
 from spec.sglang.rules import grids
 
@@ -29,26 +23,13 @@ def decode_snapshots(design: Design, c: Any, prompt: int, stop: int) -> list[int
     return [n for n in range(first, stop + 1, grid) if decode_checkpoint(design, c, n).saved]
 
 
-def _follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str, int | None]:
-    """What a follower is given after these checkpoints were inserted one after the other.
-
-    A node that has a state keeps it; the follower is given the deepest node that has one.
-    """
-    nodes: dict[int, int] = {}
-    for checkpoint in donated:
-        if node := int(node_of(design, c, checkpoint)):
-            nodes.setdefault(node, int(checkpoint.state))
-    deepest = max(nodes, default=0)
-    return {"node": deepest, "state": nodes.get(deepest)}
-
-
 def follower_after_decode(design: Design, c: Any, prompt: int, stop: int) -> dict[str, int | None]:
     """The node and state (tokens) given to a follower of a request that decoded from `prompt` to `stop`.
 
     Only the last snapshot is inserted, when the request finishes.
     """
     snapshots = [decode_checkpoint(design, c, n) for n in decode_snapshots(design, c, prompt, stop)]
-    return _follower(design, c, snapshots[-1:])
+    return stories.follower(design, c, snapshots[-1:])
 
 
 def extend(design: Design, c: Any, prefix: int, end: int) -> dict[str, Any]:
@@ -71,7 +52,9 @@ def follower_after_extend(design: Design, c: Any, prefix: int, end: int) -> dict
     checkpoints = [extend_checkpoint(design, c, *chunk) for chunk in chunks]
     if any(checkpoint.fault for checkpoint in checkpoints):
         return "fault"
-    return _follower(design, c, [checkpoint for checkpoint in checkpoints if checkpoint.saved])
+    return stories.follower(
+        design, c, [checkpoint for checkpoint in checkpoints if checkpoint.saved]
+    )
 
 
 def verify_snapshot(design: Design, c: Any, pre: int, accepted: int) -> int | None:

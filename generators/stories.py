@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,35 +86,31 @@ class Verifies:
 def verified(design: Design, c: Any, story: Verifies) -> Checkpoint:
     """What a request donates when it stops; its prompt donates nothing."""
     slots, length, committed = life.admitted(c), story.prompt, story.prompt
-    waiting: list[tuple[int, Any]] = []  # start and entry of verifies whose result is outstanding
-    for number, accepted in enumerate(story.accepts):
-        slots, entry = life.verify_planned(design, c, slots, committed)
-        slots = life.verify_launched(design, c, slots, entry, length, accepted)
-        waiting.append((length, entry))
-        length += accepted
-        if number > story.last(c) or not c.overlap or number == len(story.accepts) - 1:
-            due = len(waiting)
-        else:
-            due = len(waiting) - MOST_AHEAD
-        for _ in range(due):
-            done = number - len(waiting) + 1
-            pre, entry = waiting.pop(0)
-            if done > story.last(c):
-                break
-            finishes, took = done == story.last(c), story.accepts[done]
-            retained = story.retained if finishes and story.grammar else took
-            committed = pre + retained
-            slots = life.verify_completed(design, c, slots, entry, pre, took, retained, finishes)
-            if finishes:
-                key = committed
-                if not story.grammar and design.key_ends_at_the_stop:
-                    # The stop token is in the key, though no verify has consumed it.
-                    key = min(committed, pre + story.retained + 1)
-                return life.finished(design, c, slots, key)
-    raise ValueError("the request does not stop")
+    ahead = MOST_AHEAD * bool(c.overlap)
+    waiting: list[tuple[int, int, Any]] = []  # number, start and entry of verifies without a result
+    for number, accepted in enumerate((*story.accepts, *(None,) * ahead)):
+        if accepted is not None:
+            slots, entry = life.verify_planned(design, c, slots, committed)
+            slots = life.verify_launched(design, c, slots, entry, length, accepted)
+            waiting.append((number, length, entry))
+            length += accepted
+        if accepted is not None and len(waiting) <= ahead:
+            continue
+        done, pre, entry = waiting.pop(0)
+        finishes, took = done == story.last(c), story.accepts[done]
+        retained = story.retained if finishes and story.grammar else took
+        committed = pre + retained
+        slots = life.verify_completed(design, c, slots, entry, pre, took, retained, finishes)
+        if finishes:
+            break
+    key = committed
+    if not story.grammar and design.key_ends_at_the_stop:
+        # The stop token is in the key, though no verify has consumed it.
+        key = min(committed, pre + story.retained + 1)
+    return life.finished(design, c, slots, key)
 
 
-def follower(design: Design, c: Any, donated: list[Checkpoint]) -> dict[str, int | None]:
+def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str, int | None]:
     """What a follower is given after these checkpoints were inserted one after the other.
 
     A node that has a state keeps it; the follower is given the deepest node that has one.
