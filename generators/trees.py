@@ -15,9 +15,9 @@ NO_DEPTH = slots.NO_DEPTH
 
 @dataclass(frozen=True)
 class Insert:
-    """A finished request: it shares `shared` tokens with the first one, has computed `key_length`, and its kept slot
+    """A finished request, in tokens: what it shares with the first one, what it has computed, its tracked depths.
 
-    is tracked at depth `donated`, the other one at `previous` (0: nothing); all in tokens.
+    `donated` is the depth tracked in the slot that is kept, `previous` that in the other one (0: nothing).
     """
 
     shared: int

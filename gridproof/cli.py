@@ -16,6 +16,7 @@ import click
 
 from generators.domain import DOMAIN_FIELDS, check_keys, flag
 from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
+from generators.manifest import TIERS
 from gridproof import __version__
 
 EPILOG = """\b
@@ -254,7 +255,7 @@ def search(
 @click.option("--out", type=_Place(path_type=Path), default=Path("generated_tests"))
 @click.option(
     "--tier",
-    type=click.Choice(["cases", "tiny", "small", "standard"]),
+    type=click.Choice(TIERS),
     help="besides the cases: pairs (tiny), triples (small) or all combinations (standard) of the named "
     "predicates; default: as the out folder was made, else cases",
 )

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from generators import manifest
 from generators.cases import Case, spelled
 from generators.codes import Code
 from generators.coverage import Instance, Space
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import Design
 
-CASES = "cases"
+CASES = manifest.TIERS[0]
 CONFIGURATION_FIELDS = ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")
 
 
