@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,18 +13,24 @@ from generators.codes import Code
 from generators.domain import DOMAIN_FIELDS, domain_of, flag
 from generators.errors import Inconclusive
 from generators.launch import Launch
+from generators.limits import Limits
+from generators.orders import search_orders
 from generators.search import search
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import ABSOLUTE, Design, model_chunk
-from spec.sglang.rules import extend, grids, slots
+from spec.sglang.rules import extend, grids
 
 SCHEMA = "gridproof/findings/1"
 DEFAULT_CONTEXT = 32_768
 _READER_OF = {
     codes.DECODE_GRID.id: "decode",
     codes.VERIFY_GRID.id: "verify",
+    codes.VERIFY_STEP.id: "verify",
     codes.FLUSH.id: "flush",
+    **dict.fromkeys((code.id for code in codes.SLOTS), "slots"),
 }
+# Orders of more events add nothing to those of the modelled releases.
+_EVENTS = 6
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,18 @@ class Judgement:
         }
 
 
+# What to try where slots go wrong, the smaller change first, and the flags that stand for a change.
+_OTHER_SLOTS: tuple[dict[str, Any], ...] = (
+    {"strategy": "extra_buffer_lazy"},
+    {"overlap": False},
+)
+_FLAGS: dict[str, Callable[[Any], tuple[str, str]]] = {
+    "mamba_track_interval": lambda value: ("--mamba-track-interval", str(value)),
+    "strategy": lambda value: ("--mamba-radix-cache-strategy", value),
+    "overlap": lambda value: ("--disable-overlap-schedule", ""),
+}
+
+
 def geometry(design: Design, c: Configuration) -> dict[str, int]:
     """The grids of a configuration under a design, in tokens."""
     return {
@@ -110,24 +128,33 @@ def refused_by(design: Design, c: Configuration) -> list[str]:
     return [guard.demands for guard in design.guards if not guard.accepts(c)]
 
 
-def _safe_interval(design: Design, c: Configuration) -> dict[str, Any] | None:
-    """A track interval with which the release's decode and verify land on nodes, if that is all that is wrong."""
+def _nearest_safe(design: Design, c: Configuration) -> dict[str, Any] | None:
+    """The fewest flags that make the launch safe: another track interval, other slots, or both."""
     interval = math.lcm(grids.tree_page(c), c.mamba_track_interval)
-    changed = replace(c, mamba_track_interval=interval)
-    if refused_by(design, changed) or _cases(design, changed):
-        return None
-    return {"flags": {"--mamba-track-interval": str(interval)}, "safe": True}
+    wider = {"mamba_track_interval": interval}
+    for change in (wider, *_OTHER_SLOTS, *({**slots, **wider} for slots in _OTHER_SLOTS)):
+        changed = replace(c, **change)
+        if changed != c and not refused_by(design, changed) and not _cases(design, changed):
+            return {"flags": dict(_FLAGS[n](v) for n, v in change.items()), "safe": True}
+    return None
 
 
 def _cases(design: Design, c: Configuration) -> Sequence[Case]:
-    return search(design, domain_of(c), close=False).cases
+    """What breaks one configuration: by the grids alone, and by orders of events that they do not give."""
+    domain = domain_of(c)
+    found = search(design, domain, close=False).cases
+    orders = search_orders(design, domain, limits=Limits(_EVENTS)).cases
+    told = {case.code for case in found}
+    return [*found, *(case for case in orders if case.code not in told)]
 
 
-def _case_finding(design: Design, c: Configuration, case: Case, source: str) -> Finding:
+def _case_finding(design: Design, case: Case, fix: dict[str, Any] | None, source: str) -> Finding:
     code, depths = codes.CODES[case.code], case.depths
     end = case.trace[-1].seq_len
     if case.outcome == "fault":
         what = f"after {end} tokens the request is stopped by an assertion of the engine"
+    elif depths["state"] is None:
+        what = f"after {end} tokens a state that nobody wrote hangs on the node of depth {depths['node']}"
     else:
         replayed = depths["replayed"] or 0
         count = "1 token is" if abs(replayed) == 1 else f"{abs(replayed)} tokens are"
@@ -141,7 +168,7 @@ def _case_finding(design: Design, c: Configuration, case: Case, source: str) -> 
         f"sglang=={design.release}",
         f"{code.means}; {what}",
         source,
-        fix=_safe_interval(design, c),
+        fix=fix,
     )
 
 
@@ -149,7 +176,7 @@ def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
     verdicts = {"decode": "safe", "extend": "safe"}
     if c.speculates:
         verdicts["verify"] = "safe"
-    verdicts |= {"slots": "not_modelled", "flush": "safe"}
+    verdicts |= {"slots": "safe", "flush": "safe"}
     for case in cases:
         verdicts[_READER_OF.get(case.code, "extend")] = "unsafe"
     return verdicts
@@ -283,7 +310,8 @@ def judge(
             tuple(findings),
         )
     cases = _cases(design, c)
-    findings += [_case_finding(design, c, case, source) for case in cases]
+    fix = _nearest_safe(design, c) if cases else None
+    findings += [_case_finding(design, case, fix, source) for case in cases]
     verdicts = _readers(c, cases)
     context, said = _context(launch, context_length)
     smallest = shape["checkpoint_grid"]
@@ -311,8 +339,6 @@ def judge(
                 source,
             )
         )
-    if _may_lose_its_slot(design, c):
-        findings.append(Finding(codes.SLOT_SWAP, "note", engine, codes.SLOT_SWAP.means, source))
     lost, wrong = _first_depths(design, c, cases)
     theorems = _rests_on(design, c, verdicts)
     alone = theorems is None and _proved_alone(design, c)
@@ -334,13 +360,6 @@ def judge(
         theorems or (),
         alone,
     )
-
-
-def _may_lose_its_slot(design: Design, c: Configuration) -> bool:
-    """Whether a launch runs the code in which a slot's swap was seen to go wrong on the released wheels."""
-    eager = c.strategy == "extra_buffer" and c.overlap
-    follows = design.swap is slots.swap_follows_the_lookahead
-    return follows and eager and not c.speculates
 
 
 def _context(launch: Launch, given: int | None) -> tuple[int, str]:

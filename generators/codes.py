@@ -41,6 +41,12 @@ VERIFY_GRID = Code(
     "a verify checkpoint is hung on a node of another depth: the tree cannot name the depths verify saves at",
     "verify_checkpoint_lands_on_a_node",
 )
+VERIFY_STEP = Code(
+    "GP103",
+    "verify-step",
+    "a verify saves the state of another draft step than the depth it records",
+    "the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
+)
 EXTEND_PREFIX = Code(
     "GP201",
     "extend-prefix",
@@ -72,14 +78,26 @@ FLUSH = Code(
     "every_snapshot_step_is_a_flush_step",
 )
 
-SLOT_SWAP = Code(
+SLOT_OVERWRITTEN = Code(
     "GP401",
-    "slot-swap",
-    "under the overlap scheduler the slot of a decode checkpoint can be overwritten before it is donated "
-    "(docs/found.md); which launches and requests get there is not judged by this version",
-    "a_boundary_swaps_the_slots_exactly_once",
+    "slot-overwritten",
+    "a checkpoint was saved rightly, and another state is written into its slot before it is donated",
+    "an_eager_finish_donates_the_state_of_its_label",
+)
+SLOT_LABEL = Code(
+    "GP402",
+    "slot-label",
+    "a slot is donated under a depth that no state was saved for in it",
+    "a_result_of_an_eager_step_keeps_the_invariant",
+)
+KEY_OVERSHOT = Code(
+    "GP403",
+    "key-overshot",
+    "a state has consumed more tokens than the key that it is donated under, and hangs on the shorter key",
+    "a_finish_with_a_key_shorter_than_both_labels_donates_nothing",
 )
 
+SLOTS = (SLOT_OVERWRITTEN, SLOT_LABEL, KEY_OVERSHOT)
 CODES = {
     code.id: code
     for code in (
@@ -89,11 +107,14 @@ CODES = {
         SPARSER,
         DECODE_GRID,
         VERIFY_GRID,
+        VERIFY_STEP,
         EXTEND_PREFIX,
         EXTEND_GRID,
         EXTEND_ROW,
         EXTEND_ASSERTION,
         FLUSH,
-        SLOT_SWAP,
+        SLOT_OVERWRITTEN,
+        SLOT_LABEL,
+        KEY_OVERSHOT,
     )
 }

@@ -16,7 +16,7 @@ from generators.cases import Case, CaseFile, spelled, text_of
 from generators.codes import CODES, VERIFY_GRID
 from generators.errors import BadInput
 from generators.manifest import Manifest, PredictedTest
-from generators.mechanisms import emitted
+from generators.mechanisms import MECHANISMS, emitted, takes
 from generators.mechanisms.base import CASES, CONFIGURATION_FIELDS, Check, Emitted, TestGroup
 from spec.sglang.designs import CURRENT, DESIGNS, Design, with_insert_guard
 
@@ -120,7 +120,9 @@ def _guarded(case: Case) -> str:
     if case.outcome == "fault":
         what = f"an assertion of the engine at {case.trace[-1].seq_len} tokens"
     else:
-        what = f"a state of {depths['state']} tokens on the node of depth {depths['node']}"
+        consumed = depths["state"]
+        state = "a state that nobody wrote" if consumed is None else f"a state of {consumed} tokens"
+        what = f"{state} on the node of depth {depths['node']}"
     return f"{case.code} {case.id}: {what}"
 
 
@@ -189,6 +191,12 @@ def tests(cases: Sequence[Case], target: str, tier: str = CASES) -> dict[str, st
         target, tier, tuple(subjects(target)), hashes, predicted
     ).text()
     return files
+
+
+def untold(cases: Sequence[Case], targets: Sequence[str]) -> list[Case]:
+    """The cases that no mechanism of the targets has a test for."""
+    mechanisms = [m for m in MECHANISMS if set(m.targets) & set(targets)]
+    return [case for case in cases if not any(takes(m, case) for m in mechanisms)]
 
 
 def _emittable(name: str, case: Case) -> None:

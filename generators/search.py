@@ -241,6 +241,32 @@ def _cases(design: Design, survey: _Survey, exact: set[ExtendClass]) -> Iterator
         yield _extend_case(design, klass, best, klass in exact)
 
 
+def check_size(domain: Domain) -> None:
+    """Refuse a domain that is too large to enumerate."""
+    if domain.size() > blocks.MOST_POINTS:
+        raise BadInput(
+            f"the domain has {domain.size():,} combinations; at most {blocks.MOST_POINTS:,} are "
+            "enumerated: give fewer values, for example a step (64..4096:64)"
+        )
+
+
+def check_accepted(design: Design, domain: Domain, configurations: int) -> None:
+    """Refuse a domain of which the start-up guards leave nothing."""
+    if not configurations:
+        demands = "; ".join(guard.demands for guard in blocks.refusing(design, domain))
+        raise Vacuous(
+            f"the start-up guards of {design.name} exclude every configuration of the domain "
+            f"({demands}); --no-guards lifts them"
+        )
+
+
+def unmodelled(domain: Domain) -> list[str]:
+    """What of the domain is not modelled, as sentences."""
+    strategies = sorted(set(domain.axis("strategy")) - set(MODELLED_STRATEGIES))
+    said = f"{', '.join(strategies)} keeps its states by rules that are not modelled yet"
+    return [said] if strategies else []
+
+
 def search(
     design: Design,
     domain: Domain,
@@ -257,18 +283,9 @@ def search(
     Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards exclude all of it,
     `Inconclusive` where nothing was found and the solver could not show that there is nothing.
     """
-    if domain.size() > blocks.MOST_POINTS:
-        raise BadInput(
-            f"the domain has {domain.size():,} combinations; at most {blocks.MOST_POINTS:,} are "
-            "enumerated: give fewer values, for example a step (64..4096:64)"
-        )
+    check_size(domain)
     survey = _survey(design, domain, guards, smallest, progress)
-    if not survey.configurations:
-        demands = "; ".join(guard.demands for guard in blocks.refusing(design, domain))
-        raise Vacuous(
-            f"the start-up guards of {design.name} exclude every configuration of the domain "
-            f"({demands}); --no-guards lifts them"
-        )
+    check_accepted(design, domain, survey.configurations)
     exact, complete = set(survey.extends), True
     notes: tuple[str, ...] = ()
     if close:
@@ -278,9 +295,8 @@ def search(
             design, domain, guards, survey.configurations, survey.extends, progress
         )
         exact, complete, notes = closed.exact, closed.complete, closed.notes
-    if unmodelled := sorted(set(domain.axis("strategy")) - set(MODELLED_STRATEGIES)):
-        complete = False
-        notes += (f"{', '.join(unmodelled)} keeps its states by rules that are not modelled yet",)
+    if missing := unmodelled(domain):
+        complete, notes = False, (*notes, *missing)
     cases = shortest_first(list(_cases(design, survey, exact)))
     if not cases and not complete:
         raise Inconclusive("; ".join(notes))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
-from spec.sglang import life
-from spec.sglang.checkpoints import Checkpoint, extend_checkpoint, node_of
+from spec.sglang.checkpoints import Checkpoint, node_of
 from spec.sglang.designs import Design
-
-MOST_AHEAD = 1
+from spec.sglang.request import Scheduler
 
 
 @dataclass(frozen=True)
@@ -28,39 +27,25 @@ class Story:
     allocation_fails_at: tuple[int, ...] = ()
     prompt_is_cached: bool = True
 
-    def lookahead(self, c: Any, seq_len: int) -> int:
-        """Later steps launched before the result of the step at `seq_len` is processed."""
-        return int(bool(c.overlap) and seq_len not in self.nothing_ahead_of)
 
-
-def donations(design: Design, c: Any, story: Story) -> list[Checkpoint]:
+def donations(design: Design, c: Any, story: Story) -> tuple[Checkpoint, ...]:
     """What the request donates, in order: its prompt's checkpoint and its last decode checkpoint."""
-    slots, launched, donated = life.admitted(c), story.prompt, []
-    grid = int(design.grid("decode", c))
-
-    def launch_to(slots: life.Slots, seq_len: int) -> life.Slots:
-        # Only a boundary step writes or moves anything.
-        for length in range(launched // grid * grid + grid, seq_len + 1, grid):
-            fails = length in story.allocation_fails_at
-            slots = life.step_launched(design, c, slots, length, fails)
-        return slots
-
+    scheduler = Scheduler(design, c)
+    request = scheduler.admit(0 if story.prompt_is_cached else story.prompt)
     if story.prompt_is_cached:
-        checkpoint = extend_checkpoint(design, c, 0, story.prompt)
-        slots = life.prompt_launched(design, c, slots, checkpoint)
-        ahead = story.prompt + MOST_AHEAD * bool(c.overlap)
-        slots, launched = launch_to(slots, ahead), ahead
-        slots, prompts = life.prompt_completed(design, c, slots)
-        donated.append(prompts)
-    for seq_len in range(story.prompt + 1, story.stop + 1):
-        finishes = seq_len == story.stop
-        if not finishes and seq_len % grid not in (0, grid - 1):
-            continue  # nor does a result that is at no boundary and before none
-        lookahead = story.lookahead(c, seq_len)
-        ahead = max(launched, seq_len + lookahead)
-        slots, launched = launch_to(slots, ahead), ahead
-        slots = life.step_completed(design, c, slots, seq_len, lookahead, finishes)
-    return [*donated, life.finished(design, c, slots, launched)]
+        request = scheduler.extend(request, story.prompt)
+    one_ahead = story.stop + int(bool(c.overlap))
+    ends_alone = story.stop in story.nothing_ahead_of
+    pauses = [
+        *((length, scheduler.other_batch) for length in story.nothing_ahead_of),
+        *((length - 1, scheduler.allocation_failure) for length in story.allocation_fails_at),
+    ]
+    for length, pause in sorted(pauses, key=itemgetter(0)):
+        if story.prompt <= length <= story.stop:
+            request = pause(scheduler.decode(request, length))
+    if not ends_alone:
+        request = scheduler.decode(request, one_ahead)
+    return tuple(d.checkpoint for d in scheduler.finish(request).donated)
 
 
 @dataclass(frozen=True)
@@ -85,29 +70,13 @@ class Verifies:
 
 def verified(design: Design, c: Any, story: Verifies) -> Checkpoint:
     """What a request donates when it stops; its prompt donates nothing."""
-    slots, length, committed = life.admitted(c), story.prompt, story.prompt
-    ahead = MOST_AHEAD * bool(c.overlap)
-    waiting: list[tuple[int, int, Any]] = []  # number, start and entry of verifies without a result
-    for number, accepted in enumerate((*story.accepts, *(None,) * ahead)):
-        if accepted is not None:
-            slots, entry = life.verify_planned(design, c, slots, committed)
-            slots = life.verify_launched(design, c, slots, entry, length, accepted)
-            waiting.append((number, length, entry))
-            length += accepted
-        if accepted is not None and len(waiting) <= ahead:
-            continue
-        done, pre, entry = waiting.pop(0)
-        finishes, took = done == story.last(c), story.accepts[done]
-        retained = story.retained if finishes and story.grammar else took
-        committed = pre + retained
-        slots = life.verify_completed(design, c, slots, entry, pre, took, retained, finishes)
-        if finishes:
-            break
-    key = committed
-    if not story.grammar and design.key_ends_at_the_stop:
-        # The stop token is in the key, though no verify has consumed it.
-        key = min(committed, pre + story.retained + 1)
-    return life.finished(design, c, slots, key)
+    scheduler = Scheduler(design, c)
+    request = scheduler.admit(story.prompt)
+    for accepted in story.accepts:
+        request = scheduler.verify(request, accepted)
+    if c.overlap and len(story.accepts) == 1:
+        request = scheduler.other_batch(request)
+    return scheduler.finish(request, story.retained, story.grammar).donated[-1].checkpoint
 
 
 def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str, int | None]:
@@ -126,3 +95,8 @@ def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str,
 def follower_of(design: Design, c: Any, story: Story) -> dict[str, int | None]:
     """The node and the state (tokens) that a follower of a story's request is given."""
     return follower(design, c, donations(design, c, story))
+
+
+def verified_follower(design: Design, c: Any, story: Verifies) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of a verified request is given."""
+    return follower(design, c, [verified(design, c, story)])

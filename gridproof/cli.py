@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ import click
 
 from generators.domain import DOMAIN_FIELDS, check_keys, flag
 from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
+from generators.limits import MOST_EVENTS, Limits
 from generators.manifest import TIERS
 from gridproof import __version__
 
@@ -217,7 +219,20 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @click.option("--domain", "domain_file", type=_Place(path_type=Path), help="TOML file of values")
 @_with_domain
 @click.option(
-    "--kind", type=click.Choice(["configurations", "traces"]), help="default: all modelled"
+    "--kind",
+    type=click.Choice(["configurations", "traces"]),
+    help="what the grids alone decide, or orders of events; default: both",
+)
+@click.option(
+    "--max-events",
+    type=click.IntRange(1),
+    default=MOST_EVENTS,
+    show_default=True,
+    help="events of a trace",
+)
+@click.option("--max-cases", type=click.IntRange(1), help="stop when so many were found")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), help="seconds after which orders are left"
 )
 @click.option("--no-guards", is_flag=True, help="also what the engine refuses to start with")
 @click.option(
@@ -233,6 +248,9 @@ def search(
     design: str | None,
     domain_file: Path | None,
     kind: str | None,
+    max_events: int,
+    max_cases: int | None,
+    timeout: float | None,
     no_guards: bool,
     smallest: bool,
     out: Path | None,
@@ -240,11 +258,22 @@ def search(
     exit_zero: bool,
     **flags: str | None,
 ) -> None:
-    """Find every class of configurations that breaks a design, one readable case each."""
+    """Find every class of configurations and every order of events that breaks a design, one readable case each."""
     from gridproof.commands import search as command
 
+    until = None if timeout is None else time.monotonic() + timeout
     code = command.run(
-        _output(ctx), engine, design, domain_file, flags, kind, not no_guards, smallest, out, form
+        _output(ctx),
+        engine,
+        design,
+        domain_file,
+        flags,
+        kind,
+        Limits(max_events, until, max_cases),
+        not no_guards,
+        smallest,
+        out,
+        form,
     )
     _finish(code, exit_zero)
 

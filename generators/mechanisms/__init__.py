@@ -38,9 +38,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 
 
+def takes(mechanism: Mechanism, case: Case) -> bool:
+    """Whether a mechanism has a test for a case."""
+    return any(case.code == code.id for code in mechanism.codes) and mechanism.tells(case)
+
+
 def _emitted(mechanism: Mechanism, cases: Sequence[Case], target: str, tier: str) -> Emitted | None:
-    wanted = {code.id for code in mechanism.codes}
-    chosen = list({case.id: case for case in cases if case.code in wanted}.values())
+    chosen = list({case.id: case for case in cases if takes(mechanism, case)}.values())
     covered = tier != CASES and target == "sglang" and mechanism.space is not None
     instances = up_to(mechanism.space, tier) if covered and mechanism.space else []
     if target not in mechanism.targets or not (chosen or instances):

@@ -57,7 +57,7 @@ class TestGroup:
 class Mechanism:
     """One file of emitted tests: its name, the codes whose cases it takes, its space, and how tests are made.
 
-    `groups` takes the cases of these codes and instances of the space; `engine_only`: groups that the model
+    `groups` takes the cases of these codes that it can tell, and instances of the space; `engine_only`: groups that the model
     target leaves out; `support`: modules that the file imports besides the target's own.
     """
 
@@ -68,6 +68,7 @@ class Mechanism:
     targets: tuple[str, ...] = ("sglang",)
     engine_only: tuple[str, ...] = field(default=())
     support: tuple[str, ...] = field(default=())
+    tells: Callable[[Case], bool] = lambda case: True
 
 
 @dataclass(frozen=True)

@@ -133,4 +133,5 @@ MECHANISM = Mechanism(
         spaces.FACTS,
     ),
     ("model", "sglang"),
+    tells=lambda case: case.trace[0].event == "extend",
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from generators import expectations, stories
+from generators import codes, expectations, retelling, stories
 from generators.cases import Case, spelled
 from generators.coverage import Instance, Predicate, Space
 from generators.mechanisms import spaces
-from generators.mechanisms.base import Check, Mechanism, completed, lands, numbers, on
+from generators.mechanisms.base import CASES, Check, Mechanism, completed, lands, numbers, on
 from spec.numbers import Truth, both, divides, implies, negation
 from spec.sglang.rules import grids
 
@@ -54,28 +54,33 @@ def has_to_cache(c: Any, story: stories.Story) -> bool:
     )
 
 
+def _check(configuration: Mapping[str, Any], story: stories.Story, tier: str) -> Check:
+    launch = completed(configuration)
+    c = expectations.configuration(launch)
+    return Check(
+        name_of(launch, story),
+        {
+            "configuration": {**numbers(launch), "strategy": c.strategy, "overlap": c.overlap},
+            "prompt": story.prompt,
+            "stop": story.stop,
+            "nothing_ahead_of": story.nothing_ahead_of,
+            "allocation_fails_at": story.allocation_fails_at,
+        },
+        on(stories.follower_of, c, story),
+        lands(has_to_cache(c, story) and not story.allocation_fails_at),
+        tier=tier,
+    )
+
+
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
-    checks = []
-    for instance in instances:
-        launch, story = completed(instance.configuration), story_of(instance)
-        c = expectations.configuration(launch)
-        shown = {**numbers(launch), "strategy": c.strategy, "overlap": c.overlap}
-        checks.append(
-            Check(
-                name_of(launch, story),
-                {
-                    "configuration": shown,
-                    "prompt": story.prompt,
-                    "stop": story.stop,
-                    "nothing_ahead_of": story.nothing_ahead_of,
-                    "allocation_fails_at": story.allocation_fails_at,
-                },
-                on(stories.follower_of, c, story),
-                lands(has_to_cache(c, story) and not story.allocation_fails_at),
-                tier=instance.tier,
-            )
-        )
-    return {"test_a_follower_of_any_order_of_results_resumes_where_its_state_stopped": checks}
+    told = [
+        _check(case.configuration, story, CASES)
+        for case in cases
+        if (story := retelling.story_of(case)) is not None
+    ]
+    checks = [_check(i.configuration, story_of(i), i.tier) for i in instances]
+    name = "test_a_follower_of_any_order_of_results_resumes_where_its_state_stopped"
+    return {name: [*told, *checks]}
 
 
 def _configurations() -> Iterator[dict[str, Any]]:
@@ -169,4 +174,10 @@ SPACE = Space(
         ),
     },
 )
-MECHANISM = Mechanism("slots", _groups, space=SPACE)
+MECHANISM = Mechanism(
+    "slots",
+    _groups,
+    codes.SLOTS,
+    space=SPACE,
+    tells=lambda case: retelling.story_of(case) is not None,
+)

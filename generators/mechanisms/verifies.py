@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
-from generators import expectations, stories
+from generators import codes, expectations, retelling, stories
 from generators.cases import Case, spelled
 from generators.coverage import Instance, Space
 from generators.mechanisms import slots, spaces
-from generators.mechanisms.base import Check, Mechanism, completed, lands, numbers, on
+from generators.mechanisms.base import CASES, Check, Mechanism, completed, lands, numbers, on
 from spec.numbers import Truth, both
-from spec.sglang.designs import Design
 from spec.sglang.rules import grids, verify
 
 
@@ -23,11 +23,6 @@ def story_of(instance: Instance) -> stories.Verifies:
     return stories.Verifies(n["prompt"], accepts, n["retained"], bool(n["grammar"]))
 
 
-def follower_of(design: Design, c: Any, story: stories.Verifies) -> dict[str, int | None]:
-    """The node and the state (tokens) that a follower of a verified request is given."""
-    return stories.follower(design, c, [stories.verified(design, c, story)])
-
-
 def _has_to_cache(c: Any, story: stories.Verifies, full: int) -> bool:
     """Whether a verify before the last one passes a boundary, and a second slot keeps what it saved."""
     done, grid = story.prompt + sum(story.accepts[: full + 1]), grids.track_grid(c)
@@ -35,9 +30,19 @@ def _has_to_cache(c: Any, story: stories.Verifies, full: int) -> bool:
     return bool(eager and done // grid > story.prompt // grid)
 
 
-def _check(instance: Instance) -> Check:
-    launch, story = completed(instance.configuration), story_of(instance)
-    c, full = expectations.configuration(launch), instance.lengths["full"]
+def _full_at_first(c: Any, story: stories.Verifies) -> int:
+    """How many verifies accept all their tokens before the first that does not, or before the last but one."""
+    counted = story.accepts[: max(story.last(c) - 1, 0)]
+    return len(list(takewhile(lambda tokens: tokens == c.speculative_num_draft_tokens, counted)))
+
+
+def _check(
+    configuration: Mapping[str, Any], story: stories.Verifies, full: int | None, tier: str
+) -> Check:
+    launch = completed(configuration)
+    c = expectations.configuration(launch)
+    if full is None:
+        full = _full_at_first(c, story)
     accepts = list(story.accepts[full:])
     words = [
         spelled(launch),
@@ -58,9 +63,9 @@ def _check(instance: Instance) -> Check:
             "retained": story.retained,
             "grammar": story.grammar,
         },
-        on(follower_of, c, story),
+        on(stories.verified_follower, c, story),
         lands(_has_to_cache(c, story, full)),
-        tier=instance.tier,
+        tier=tier,
     )
 
 
@@ -86,7 +91,14 @@ _LONG = (
 
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
-    checks = [_check(instance) for instance in (*_LONG, *instances)]
+    checks = [
+        _check(case.configuration, story, None, CASES)
+        for case in cases
+        if (story := retelling.verifies_of(case)) is not None
+    ]
+    for instance in (*_LONG, *instances):
+        story, full = story_of(instance), instance.lengths["full"]
+        checks.append(_check(instance.configuration, story, full, instance.tier))
     return {"test_a_follower_of_verifies_resumes_where_its_state_stopped": checks}
 
 
@@ -108,6 +120,7 @@ _SIZES = (1, 2, 3, 4, 5, 6, 16, 33, 40)
 MECHANISM = Mechanism(
     "verifies",
     _groups,
+    codes.SLOTS,
     space=Space(
         "verifies",
         tuple(_configurations()),
@@ -154,4 +167,5 @@ MECHANISM = Mechanism(
             ),
         },
     ),
+    tells=lambda case: retelling.verifies_of(case) is not None,
 )

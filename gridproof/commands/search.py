@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from generators import codes
-from generators.cases import Case, CaseFile, text_of
+from generators.cases import Case, CaseFile, shortest_first, text_of
 from generators.domain import Domain, parse_axis, read_toml
-from generators.errors import BadInput, NothingToDo
+from generators.errors import BadInput, Inconclusive
+from generators.limits import Limits
 from gridproof import files
 from gridproof.console import Output, progress
+from spec.sglang.designs import Design
 
 
 def chosen_design(engine: str | None, design: str | None):
@@ -35,6 +38,33 @@ def _domain(domain_file: Path | None, flags: dict[str, Any]) -> tuple[Domain, di
     return Domain({name: parse_axis(name, value) for name, value in given.items()}), names
 
 
+def _search(
+    design: Design, domain: Domain, kind: str | None, limits: Limits, options: dict[str, Any]
+) -> CaseFile:
+    """The cases of one kind, or of both; of both, orders whose code the grids alone give are not told again."""
+    from generators.orders import search_orders
+    from generators.search import search
+
+    if kind == "configurations":
+        return search(design, domain, **options)
+    if kind == "traces":
+        return search_orders(design, domain, limits=limits, **options)
+    orders = search_orders(design, domain, limits=limits, **options)
+    try:
+        grids = search(design, domain, **options)
+    except Inconclusive as error:
+        grids = replace(orders, complete=False, cases=(), notes=(str(error),))
+    told = {case.code for case in grids.cases}
+    cases = (*grids.cases, *(case for case in orders.cases if case.code not in told))
+    return replace(
+        orders,
+        kind="both",
+        complete=grids.complete and orders.complete,
+        cases=shortest_first(cases),
+        notes=(*grids.notes, *orders.notes),
+    )
+
+
 def run(
     output: Output,
     engine: str | None,
@@ -42,38 +72,50 @@ def run(
     domain_file: Path | None,
     flags: dict[str, Any],
     kind: str | None,
+    limits: Limits,
     guards: bool,
     smallest: bool,
     out: Path | None,
     form: str,
 ) -> int:
     """Search the domain, print or write the cases, return the exit code."""
-    if kind == "traces":
-        raise NothingToDo(
-            "orders of events are not searched by this version; --kind configurations is"
-        )
     domain, named = _domain(domain_file, flags)
     if engine is None and design_name is None:
         engine, design_name = named.get("engine"), named.get("design")
     design = chosen_design(engine, design_name)
     if out is not None:
         files.check_writable([out])
-    from generators.search import search
-
+    options = {"guards": guards, "smallest": smallest}
     with progress(output, f"search {design.name}") as show:
-        found = search(design, domain, guards=guards, smallest=smallest, progress=show)
+        found = _search(design, domain, kind, limits, {**options, "progress": show})
+    if limits.cases is not None and len(found.cases) > limits.cases:
+        found = replace(found, cases=found.cases[: limits.cases], complete=False)
+    if not found.cases and not found.complete:
+        raise Inconclusive("; ".join(found.notes))
     text = text_of(found.document())
     if out is not None:
         files.write(out, text)
     if form == "json":
         output.raw(text)
     else:
-        _print(output, found, kind)
+        _print(output, found)
         if out is not None:
             output.note(f"{len(found.cases)} cases written to {out}")
     if found.cases:
         return 1
     return 0 if found.complete else 4
+
+
+_NO_OTHER = {
+    "configurations": "shown that there is no other",
+    "traces": "no other was found",
+    "both": "for the grids shown that there is no other, for orders no other was found",
+}
+_NONE = {
+    "configurations": "no configuration breaks it: shown for all lengths",
+    "traces": "no order of events breaks it",
+    "both": "no configuration breaks it, shown for all lengths, and no order of events",
+}
 
 
 def tokens(number: int | None) -> str:
@@ -86,6 +128,8 @@ def consequence(case: Case) -> str:
     depths = case.depths
     if case.outcome == "fault":
         return f"assertion in the engine at {tokens(case.trace[-1].seq_len)}"
+    if depths["state"] is None:
+        return f"a state that nobody wrote on node {depths['node']}"
     replayed = depths["replayed"] or 0
     what = "consumed twice" if replayed > 0 else "skipped"
     return f"state {depths['state']} on node {depths['node']}: {tokens(abs(replayed))} {what}"
@@ -106,7 +150,7 @@ def walk(case: Case) -> str:
     return ", ".join(steps)
 
 
-def _print(output: Output, found: CaseFile, kind: str | None) -> None:
+def _print(output: Output, found: CaseFile) -> None:
     from rich.table import Table
 
     count = found.domain["configurations"]
@@ -126,12 +170,10 @@ def _print(output: Output, found: CaseFile, kind: str | None) -> None:
     if not found.complete:
         output.line(f"{n} class{'' if n == 1 else 'es'} found; there may be more")
     elif n:
-        output.line(f"{n} class{'' if n == 1 else 'es'}, and shown that there is no other")
+        output.line(f"{n} class{'' if n == 1 else 'es'}, and {_NO_OTHER[found.kind]}")
     else:
-        output.line("no configuration breaks it: shown for all lengths")
+        output.line(_NONE[found.kind])
     if any(case.members is None for case in found.cases):
         output.line("?: how many configurations the class breaks was not shown")
     for note in found.notes:
         output.line(f"note: {note}")
-    if kind is None:
-        output.note("orders of events, slots and overlap are not searched by this version")

@@ -1,0 +1,22 @@
+"""How far a search of orders goes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+MOST_EVENTS = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Events of a trace, a time (of `time.monotonic`, seconds) to stop at, classes to find; None: no limit."""
+
+    events: int = MOST_EVENTS
+    until: float | None = None
+    cases: int | None = None
+
+    def met(self, found: int) -> bool:
+        """Whether, with so many classes found, no more is to be searched."""
+        late = self.until is not None and time.monotonic() > self.until
+        return late or (self.cases is not None and found >= self.cases)

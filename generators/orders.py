@@ -1,0 +1,295 @@
+"""Searches a domain for orders of events that end with a wrong checkpoint: one case for each way it can happen.
+
+Configurations in which the same orders are possible are searched once (`groups`), the lengths are those around the
+grids (`moves`), and the shortest trace of each class is shrunk to the fewest tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from generators import blocks, codes
+from generators.cases import Case, CaseFile, Event, shortest_first, spelled
+from generators.codes import Code
+from generators.domain import DOMAIN_FIELDS, Domain
+from generators.groups import groups
+from generators.limits import Limits
+from generators.moves import Move
+from generators.preference import ranks, written_first
+from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
+from generators.shrink import shrunk
+from generators.traces import Trace, TraceSearch
+from spec.sglang.checkpoints import node_of
+from spec.sglang.designs import Design
+from spec.sglang.life import UNWRITTEN
+from spec.sglang.request import VERIFY, Scheduler
+
+ALONE = "alone"
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class OrderClass:
+    """One way an order of events goes wrong: by which code, on what kind of slots, by which special events."""
+
+    code: Code
+    strategy: str
+    overlap: bool
+    speculates: bool
+    causes: frozenset[str]
+
+    def document(self) -> dict[str, Any]:
+        """The class as JSON."""
+        return {
+            "strategy": self.strategy,
+            "overlap": self.overlap,
+            "speculates": self.speculates,
+            "cause": "+".join(sorted(self.causes)) or ALONE,
+        }
+
+    def holds(self, other: OrderClass) -> bool:
+        """Whether the other one is this one with more special events than it takes."""
+        kinds = (self.code, self.strategy, self.overlap, self.speculates)
+        theirs = (other.code, other.strategy, other.overlap, other.speculates)
+        return kinds == theirs and self.causes < other.causes
+
+
+@dataclass
+class _Best:
+    trace: Trace
+    configuration: dict[str, Any]
+    members: int = 0
+
+
+@dataclass
+class Orders:
+    """What was found so far in `searched` of all `groups`; `closed`: whether no longer trace can add a state."""
+
+    best: dict[OrderClass, _Best] = field(default_factory=dict)
+    configurations: int = 0
+    groups: int = 0
+    searched: int = 0
+    closed: bool = True
+
+    def notes(self, limits: Limits) -> tuple[str, ...]:
+        """What the search of orders covered, in words."""
+        groups = "one configuration was" if self.searched == 1 else f"{self.searched} were"
+        covered = (
+            f"orders: of each group of configurations with like grids one is searched; {groups}"
+        )
+        if self.searched < self.groups:
+            return (f"{covered}, of {self.groups}",)
+        further = ", and no longer trace reaches a new state" if self.closed else ""
+        return (f"{covered}, to {limits.events} events, at lengths around the grids{further}",)
+
+    def offer(self, klass: OrderClass, trace: Trace, values: dict[str, Any], members: int) -> None:
+        """Enter a trace; of one class the shortest one stays, the first of equals."""
+        known = self.best.get(klass)
+        if known is None:
+            known = self.best[klass] = _Best(trace, values)
+        elif (len(trace.moves), trace.tokens) < (len(known.trace.moves), known.trace.tokens):
+            known.trace, known.configuration = trace, values
+        known.members += members
+
+
+def class_of(c: Any, trace: Trace) -> OrderClass:
+    """The class of a trace in a configuration."""
+    return OrderClass(
+        trace.code,
+        c.strategy,
+        bool(c.overlap),
+        bool(c.speculative_num_draft_tokens),
+        trace.causes,
+    )
+
+
+def events_of(design: Design, c: Any, trace: Trace) -> tuple[Event, ...]:
+    """The moves of a trace as events of a case."""
+    scheduler = Scheduler(design, c)
+    request, events = scheduler.admit(), list[Event]()
+    for move in trace.moves:
+        before = request
+        if move.event == "finish":
+            events += _end(scheduler, before, move)
+        request = move.apply(scheduler, request)
+        if move.event != "finish":
+            written = [w for w in request.writes if w not in before.writes]
+            events.append(
+                Event(
+                    move.event,
+                    request.length - (before.length if move.event != "match" else 0),
+                    request.length,
+                    snapshot_depth=max(written[-1].state, 0) if written else None,
+                    slot=written[-1].by.entry if written else None,
+                    node_depth=move.tokens if move.event == "match" else None,
+                )
+            )
+    return (*events[:-1], _with_node(design, c, events[-1], trace))
+
+
+def _end(scheduler: Scheduler, request: Any, move: Move) -> Iterator[Event]:
+    """The result at which a request ends, and its finish."""
+    last = scheduler.ends_with(request)
+    length = last.end
+    if last.kind == VERIFY:
+        length = last.start + move.tokens
+        yield Event("result", move.tokens, length)
+    yield Event("finish", 0, length)
+
+
+def _with_node(design: Design, c: Any, event: Event, trace: Trace) -> Event:
+    node = None if trace.checkpoint.fault else int(node_of(design, c, trace.checkpoint))
+    return Event(event.event, event.tokens, event.seq_len, event.snapshot_depth, event.slot, node)
+
+
+def depths_of(design: Design, c: Any, trace: Trace) -> dict[str, int | None]:
+    """The depths (tokens) that a trace ends with; a state that nobody wrote has none."""
+    checkpoint = trace.checkpoint
+    if checkpoint.fault:
+        return {"state": int(checkpoint.recorded), "node": None, "replayed": None}
+    node = int(node_of(design, c, checkpoint))
+    if checkpoint.state == UNWRITTEN:
+        return {"state": None, "node": node, "replayed": None}
+    return {"state": int(checkpoint.state), "node": node, "replayed": int(checkpoint.state) - node}
+
+
+def outcome_of(trace: Trace) -> str:
+    """What becomes of the checkpoint that a trace ends with."""
+    if trace.checkpoint.fault:
+        return "fault"
+    return "overwritten" if trace.code is codes.SLOT_OVERWRITTEN else "misplaced"
+
+
+def case_of(
+    design: Design, values: dict[str, Any], trace: Trace, klass: OrderClass, members: int | None
+) -> Case:
+    """A trace in one configuration as a case."""
+    c = SimpleNamespace(**values)
+    shown = {**values, "recurrence": None, "page_size_given": None}
+    if not klass.speculates:
+        shown |= {"speculative_num_draft_tokens": None, "speculative_algorithm": None}
+    if "chunk" not in klass.causes:
+        shown["chunked_prefill_size"] = None
+    kind = "-".join(
+        [
+            klass.strategy.replace("_", "-"),
+            "overlap" if klass.overlap else "without-overlap",
+            *(["speculative"] if klass.speculates else []),
+            *sorted(cause.replace("_", "-") for cause in klass.causes or (ALONE,)),
+        ]
+    )
+    return Case(
+        id=f"{trace.code.name}-{kind}-{spelled(values)}",
+        code=trace.code.id,
+        outcome=outcome_of(trace),
+        configuration={
+            **{name: shown[name] for name in DOMAIN_FIELDS},
+            "engine": f"sglang=={design.release}",
+        },
+        trace=events_of(design, c, trace),
+        depths=depths_of(design, c, trace),
+        klass=klass.document(),
+        members=members,
+    )
+
+
+def _silent(text: str, done: int, total: int) -> None:
+    pass
+
+
+def _groups(
+    design: Design, domain: Domain, guards: bool, smallest: bool, found: Orders
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """One configuration of each group, the one a person would write, with how many it stands for."""
+    order = written_first(domain, smallest)
+    for block, _ in blocks.blocks(design, domain, guards):
+        found.configurations += len(block)
+        if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
+            rank = ranks(order, block.numeric, smallest)
+            for members in groups(design, block):
+                yield block.at(int(members[numpy.argmin(rank[members])])), len(members)
+
+
+def find_orders(
+    design: Design,
+    domain: Domain,
+    *,
+    guards: bool = True,
+    smallest: bool = False,
+    limits: Limits = Limits(),
+    progress: Progress = _silent,
+) -> Orders:
+    """The orders of events that end with a wrong checkpoint.
+
+    Stops at a limit or at Ctrl-C, with what was found so far and `complete` false.
+    """
+    found = Orders()
+    todo = list(_groups(design, domain, guards, smallest, found))
+    check_accepted(design, domain, found.configurations)
+    found.groups = len(todo)
+    try:
+        for values, members in todo:
+            if limits.met(len(found.best)):
+                break
+            progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
+            _search_one(design, values, members, limits.events, found)
+            found.searched += 1
+    except KeyboardInterrupt:
+        pass
+    return found
+
+
+def _search_one(
+    design: Design, values: dict[str, Any], members: int, events: int, found: Orders
+) -> None:
+    c = SimpleNamespace(**values)
+    search = TraceSearch(design, c)
+    run = search.run(events)
+    found.closed = found.closed and run.closed
+    for trace in run.traces:
+        short = shrunk(search, trace)
+        found.offer(class_of(c, short), short, values, members)
+
+
+def search_orders(
+    design: Design,
+    domain: Domain,
+    *,
+    guards: bool = True,
+    smallest: bool = False,
+    limits: Limits = Limits(),
+    progress: Progress = _silent,
+) -> CaseFile:
+    """Every class of orders that ends with a wrong checkpoint, as cases.
+
+    Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards exclude all of it.
+    """
+    check_size(domain)
+    found = find_orders(
+        design, domain, guards=guards, smallest=smallest, limits=limits, progress=progress
+    )
+    missing = unmodelled(domain)
+    complete = found.searched == found.groups and not missing
+    return CaseFile(
+        design.name,
+        domain.document(found.configurations),
+        "traces",
+        complete,
+        shortest_first(order_cases(design, found)),
+        {"events": limits.events},
+        (*missing, *found.notes(limits)),
+    )
+
+
+def order_cases(design: Design, found: Orders) -> list[Case]:
+    """The classes of orders as cases; one that is another with an event it does not need is left out."""
+    return [
+        case_of(design, best.configuration, best.trace, klass, best.members)
+        for klass, best in found.best.items()
+        if not any(other.holds(klass) for other in found.best)
+    ]

@@ -1,0 +1,219 @@
+"""The search of orders: what it finds, that it misses nothing, that a group's configurations are alike."""
+
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import pytest
+
+from generators import codes, retelling
+from generators.blocks import blocks
+from generators.domain import Domain, domain_of
+from generators.groups import groups
+from generators.limits import Limits
+from generators.moves import Move
+from generators.orders import class_of, find_orders, search_orders
+from generators.shrink import shrunk
+from generators.traces import Trace, TraceSearch
+from spec.sglang.configuration import Configuration
+from spec.sglang.designs import CURRENT, DESIGNS, Design, design_named
+from spec.sglang.request import VERIFY, Scheduler
+
+DEFAULTS = Configuration()
+REPAIRED = design_named("sglang-0.5.23+completed-swap")
+KINDS = (
+    {"strategy": "extra_buffer", "overlap": True},
+    {"strategy": "extra_buffer", "overlap": False},
+    {"strategy": "extra_buffer_lazy", "overlap": True},
+)
+SMALL = [
+    Configuration(
+        page,
+        dcp,
+        interval,
+        drafts,
+        "EAGLE" if drafts else None,
+        None,
+        **kind,
+        mamba_chunk_size=chunk,
+    )
+    for page, dcp, interval, chunk, drafts in (
+        *((1, 1, 8, 4, 0), (4, 2, 8, 4, 0), (2, 3, 6, 2, 0), (1, 1, 5, 4, 0)),
+        *((4, 1, 8, 4, 3), (2, 2, 4, 2, 2), (2, 1, 32, 4, 2), (1, 1, 8, 4, 5)),
+    )
+    for kind in KINDS
+]
+
+
+@cache
+def searched(design: Design, c: Configuration):
+    return TraceSearch(design, c).run(6)
+
+
+def test_the_newest_release_overwrites_a_slot_with_default_flags_and_one_request():
+    found = search_orders(CURRENT, domain_of(DEFAULTS))
+    (case,) = found.cases
+    assert (case.code, case.outcome) == (codes.SLOT_OVERWRITTEN.id, "overwritten")
+    assert case.depths == {"state": 512, "node": 256, "replayed": 256}
+    assert [(e.event, e.seq_len) for e in case.trace] == [
+        *(("extend", 255), ("decode", 512), ("finish", 511))
+    ]
+    assert case.klass["cause"] == "alone"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_no_order_of_any_length_breaks_the_proposed_swap(kind):
+    run = TraceSearch(REPAIRED, replace(DEFAULTS, **kind)).run(20)
+    assert run.closed and not run.traces
+
+
+@pytest.mark.parametrize(
+    ("release", "kind", "drafts", "code", "cause"),
+    [
+        ("0.5.23", KINDS[0], 40, codes.SLOT_OVERWRITTEN, set()),
+        ("0.5.23", KINDS[1], 4, codes.SLOT_OVERWRITTEN, {"grammar"}),
+        ("0.5.21", KINDS[2], 0, codes.SLOT_OVERWRITTEN, {"allocation_failure"}),
+        ("0.5.21", KINDS[0], 4, codes.SLOT_LABEL, {"grammar"}),
+        ("0.5.17", KINDS[0], 0, codes.SLOT_OVERWRITTEN, {"other_batch"}),
+        ("0.5.18", KINDS[0], 0, codes.DECODE_GRID, set()),
+        ("0.5.20", KINDS[0], 0, codes.EXTEND_PREFIX, {"chunk"}),
+        ("0.5.18", KINDS[0], 0, codes.EXTEND_ASSERTION, {"chunk"}),
+        ("0.5.17", KINDS[0], 0, codes.EXTEND_GRID, set()),
+    ],
+)
+def test_a_known_fault_is_found_from_the_design_alone(release, kind, drafts, code, cause):
+    wide = code not in codes.SLOTS
+    c = Configuration(64, 8 if wide else 1, 320 if wide else 64, drafts, **kind)
+    found = searched(DESIGNS[f"sglang-{release}"], c).traces
+    assert (code, cause) in [(trace.code, set(trace.causes)) for trace in found]
+
+
+def random_moves(rng: Random, search: TraceSearch) -> tuple[Move, ...]:
+    """Moves of any length, each of which can follow on the one before."""
+    scheduler, c = search.scheduler, search.c
+    most = 2 * search.moves.period
+    moves = rng.choice([(), (), (Move("match", search.moves.node),)])
+    request = scheduler.admit(moves[0].tokens if moves else 0)
+    in_prompt = True
+    for _ in range(9):
+        kinds = ["finish", "go", "go", "go"] if request.waiting else ["extend"]
+        if in_prompt and len(request.waiting) == 1:
+            kinds.append("extend")
+        if request.waiting and c.overlap and not request.alone:
+            kinds.append("other_batch")
+        if c.strategy == "extra_buffer_lazy":
+            kinds.append("allocation_failure")
+        move = Move(rng.choice(kinds))
+        if move.event == "extend":
+            move = Move("extend", request.length + rng.randint(1, most))
+        elif move.event == "go":
+            in_prompt, tokens = False, rng.randint(1, rng.choice([2, most]))
+            move = (
+                Move("verify", tokens) if c.speculates else Move("decode", request.length + tokens)
+            )
+        elif move.event == "finish" and (last := scheduler.ends_with(request)).kind == VERIFY:
+            accepted = last.end - last.start
+            kept = rng.randint(1, accepted)
+            move = Move("finish", kept, grammar=kept < accepted and rng.random() < 0.5)
+        moves = (*moves, move)
+        request = move.apply(scheduler, request)
+        if move.event == "finish" or request.stopped:
+            break
+    return moves
+
+
+def test_whatever_ends_wrong_at_random_is_of_a_class_that_was_found():
+    rng, wrong = Random(20), 0
+    for _ in range(2_000):
+        design, c = rng.choice([*DESIGNS.values(), REPAIRED]), rng.choice(SMALL)
+        if not all(guard.accepts(c) for guard in design.guards):
+            continue
+        search = TraceSearch(design, c)
+        if (trace := search.follow(random_moves(rng, search))) is not None:
+            wrong += 1
+            found = searched(design, c).traces
+            known = [f for f in found if f.code is trace.code and f.causes <= trace.causes]
+            assert known, (design.name, c, shrunk(search, trace))
+    assert wrong > 150
+
+
+def _two_of_a_group(rng: Random, design: Design) -> list[Configuration]:
+    """Two configurations that the design's start-up guards accept and that are searched as one."""
+    axes = {
+        "page_size": (1, 2, 4),
+        "dcp_size": (1, 2, 3),
+        "mamba_track_interval": (4, 8, 12, 16),
+        "mamba_chunk_size": (2, 4),
+        "speculative_num_draft_tokens": (rng.choice([0, 2, 3]),),
+        **{name: (value,) for name, value in rng.choice(KINDS).items()},
+    }
+    ((block, _),) = blocks(design, Domain(axes))
+    alike = [group for group in groups(design, block) if len(group) > 1]
+    return [Configuration(**block.at(int(i))) for i in rng.sample(list(rng.choice(alike)), 2)]
+
+
+def test_configurations_of_a_group_are_broken_by_the_same_orders():
+    rng = Random(7)
+    for _ in range(12):
+        design = rng.choice(list(DESIGNS.values()))
+        two = _two_of_a_group(rng, design)
+        first, second = ({(t.code, t.causes) for t in searched(design, c).traces} for c in two)
+        assert first == second, (design.name, two)
+
+
+def test_a_shrunk_trace_ends_wrong_for_the_same_reason_with_no_more_tokens():
+    search = TraceSearch(CURRENT, replace(DEFAULTS, page_size=64))
+    long = search.follow((Move("extend", 511), Move("decode", 771), Move("finish")))
+    assert isinstance(long, Trace)
+    short = shrunk(search, long)
+    assert (short.code, short.causes) == (long.code, long.causes)
+    assert short.tokens == 512 and class_of(search.c, short) == class_of(search.c, long)
+
+
+def test_a_time_that_is_over_leaves_orders_unsearched_and_says_so():
+    found = find_orders(CURRENT, domain_of(DEFAULTS), limits=Limits(until=0.0))
+    assert found.searched < found.groups
+    assert not search_orders(CURRENT, domain_of(DEFAULTS), limits=Limits(until=0.0)).complete
+
+
+def test_ctrl_c_keeps_what_was_found(monkeypatch):
+    domain = Domain({"overlap": (True, False), "page_size": (1, 64)})
+    run, calls = TraceSearch.run, []
+
+    def interrupted(self, events):
+        calls.append(events)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return run(self, events)
+
+    monkeypatch.setattr(TraceSearch, "run", interrupted)
+    found = search_orders(CURRENT, domain)
+    assert found.cases and not found.complete
+
+
+@pytest.mark.parametrize("release", ["0.5.21", "0.5.23"])
+def test_a_case_is_told_again_as_the_story_that_ends_with_its_depths(release):
+    axes = {"page_size": (64,), "mamba_track_interval": (64,), "overlap": (True, False)}
+    axes |= {"strategy": ("extra_buffer", "extra_buffer_lazy")}
+    axes |= {"speculative_num_draft_tokens": (0, 40)}
+    design = DESIGNS[f"sglang-{release}"]
+    cases = [
+        case
+        for case in search_orders(design, Domain(axes)).cases
+        if case.code == codes.SLOT_OVERWRITTEN.id
+    ]
+    told = [retelling.story_of(case) or retelling.verifies_of(case) for case in cases]
+    assert len([story for story in told if story is not None]) >= 4
+
+
+def test_skipping_verifies_that_do_nothing_changes_nothing():
+    c = Configuration(64, 1, 256, 4, "EAGLE", strategy="extra_buffer_lazy")
+    scheduler = Scheduler(CURRENT, c)
+    request = scheduler.extend(scheduler.admit(), 250)
+    for tokens in (3, 500, 9, 260):
+        at_once, one_by_one = scheduler.verify_on(request, tokens), request
+        while one_by_one.length < at_once.length:
+            rest = at_once.length - one_by_one.length
+            one_by_one = scheduler.verify(one_by_one, min(4, rest))
+        assert at_once == one_by_one
+        request = scheduler.other_batch(at_once)
