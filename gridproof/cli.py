@@ -186,6 +186,12 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
 @click.option(
     "--export", type=_Place(path_type=Path), help="write SMT-LIB 2, one file an obligation"
 )
+@click.option(
+    "--proofs",
+    type=_Place(path_type=Path),
+    help="write cvc5's proofs, to be read by the checker ethos, each with the SMT-LIB 2 file it refers to; "
+    "a step on trust exits 4",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text")
 @_EXIT_ZERO
 @click.pass_context
@@ -197,15 +203,15 @@ def prove(
     seeds: int,
     limit: int,
     export: Path | None,
+    proofs: Path | None,
     form: str,
     exit_zero: bool,
 ) -> None:
     """Prove the theorems, for all configurations."""
     from gridproof.commands import prove as command
 
-    _finish(
-        command.run(_output(ctx), family, theorems, solver, seeds, limit, export, form), exit_zero
-    )
+    code = command.run(_output(ctx), family, theorems, solver, seeds, limit, export, proofs, form)
+    _finish(code, exit_zero)
 
 
 _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newest modelled release")

@@ -6,7 +6,7 @@ abstraction is an `unsat` of the original, since opaque products only admit more
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import z3
@@ -148,6 +148,11 @@ _HOLDS: dict[int, Callable[[int], bool]] = {
 def holds(kind: int, difference: int) -> bool:
     """Whether ``difference KIND 0`` for an integer."""
     return _HOLDS[kind](difference)
+
+
+def every(formulas: Sequence[z3.BoolRef]) -> z3.BoolRef:
+    """All of them together; a single one stays as it is, since SMT-LIB knows no `and` of one."""
+    return formulas[0] if len(formulas) == 1 else z3.And(*formulas)
 
 
 def is_comparison(formula: z3.BoolRef) -> bool:

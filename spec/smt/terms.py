@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from spec.smt.polynomials import Polynomial, polynomial
+from spec.smt.polynomials import Polynomial, every, polynomial
 
 
 class Term:
@@ -303,7 +303,7 @@ class Ledger:
 
     def conjunction(self, conditions: Any) -> Formula:
         parts = [self.truth(c) for c in conditions]
-        return Formula(self, z3.And([p.expr for p in parts]), all(p.value for p in parts))
+        return Formula(self, every([p.expr for p in parts]), all(p.value for p in parts))
 
     def negation(self, condition: Any) -> Formula:
         p = self.truth(condition)
