@@ -8,8 +8,10 @@ from typing import Any
 
 from gridproof.obligations import Certificate
 from spec.prove import VERDICTS, Result
+from spec.sglang.horn import CLAIM, Judgement
 
 PROVE_SCHEMA = "gridproof/prove/1"
+SECOND_METHOD = "Horn clauses (z3 Spacer)"
 _STYLE = {
     "proved": "green",
     "refuted": "red",
@@ -29,8 +31,10 @@ def prove_document(
     solver: dict[str, str],
     second: dict[str, str] | None,
     certificates: Sequence[Certificate] | None = None,
+    second_method: Judgement | None = None,
 ) -> dict[str, Any]:
-    """The results of `prove` as JSON; `proofs` stands in it where cvc5's proofs were asked for."""
+    """The results of `prove` as JSON; `proofs` stands in it where cvc5's proofs were asked for, `second_method`
+    where the whole family `life` was proved."""
     document = {
         "schema": PROVE_SCHEMA,
         "solver": solver,
@@ -39,6 +43,15 @@ def prove_document(
     }
     if certificates is not None:
         document["proofs"] = [asdict(certificate) for certificate in certificates]
+    if second_method is not None:
+        document["second_method"] = {
+            "method": SECOND_METHOD,
+            "claim": CLAIM,
+            "design": second_method.design,
+            "slots_hold": second_method.slots_hold,
+            "verdict": second_method.verdict,
+            "seconds": round(second_method.seconds, 4),
+        }
     return document
 
 
@@ -118,6 +131,12 @@ def explanations(results: Sequence[Result]) -> list[str]:
     return lines
 
 
+def second_method_line(judgement: Judgement) -> str:
+    """What the second method says, in a sentence."""
+    slots = "whose slots hold" if judgement.slots_hold else "whose slots are overwritten"
+    return f"{SECOND_METHOD}: {judgement.verdict} of {judgement.design} {slots}: {CLAIM}"
+
+
 def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[str]:
     """How many proofs cvc5 gave, and for each that cannot be checked to the end, why."""
     given = sum(c.steps > 0 for c in certificates)
@@ -128,7 +147,11 @@ def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[
     return [*lines, f"{total}: {steps:,} steps, {trusted} on trust, {size / 1e6:.1f} MB"]
 
 
-def github_lines(results: Sequence[Result], certificates: Sequence[Certificate] = ()) -> list[str]:
+def github_lines(
+    results: Sequence[Result],
+    certificates: Sequence[Certificate] = (),
+    second_method: Judgement | None = None,
+) -> list[str]:
     """GitHub workflow commands: the summary first, then one line for what is not proved or certified, ten at most."""
     counts = summary(results)
     total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
@@ -138,5 +161,7 @@ def github_lines(results: Sequence[Result], certificates: Sequence[Certificate] 
         if r.verdict != "proved"
     }
     faults |= {c.obligation: c.fault() for c in certificates if not c.complete}
+    if second_method is not None and second_method.verdict != "proved":
+        faults["second method"] = second_method_line(second_method)
     lines = [f"::{'error' if faults else 'notice'} title=gridproof prove::{total}"]
     return lines + [f"::error title={name}::{why}" for name, why in list(faults.items())[:9]]

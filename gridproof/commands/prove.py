@@ -78,19 +78,34 @@ def run(
         for done, theorem in enumerate(theorems):
             show(theorem.id, done, len(theorems))
             results.append(prover.prove(theorem))
+    second_method = _second_method(output, theorems, prover) if not names else None
     certificates = _write(output, results, export, proofs, prover.limits)
     if form == "json":
-        document = reports.prove_document(results, solver_name, second, certificates)
+        document = reports.prove_document(results, solver_name, second, certificates, second_method)
         output.raw(text_of(document))
     elif form == "github":
-        for line in reports.github_lines(results, certificates or ()):
+        for line in reports.github_lines(results, certificates or (), second_method):
             output.raw(line + "\n")
     else:
         _print(output, results, solver_name, second, loaded - start, bool(names))
+        if second_method is not None:
+            output.line(reports.second_method_line(second_method))
         if certificates is not None:
             for line in reports.certificate_lines(certificates, str(proofs)):
                 output.line(line)
-    return _exit_code(results, certificates or ())
+    return _exit_code(results, certificates or (), second_method)
+
+
+def _second_method(output: Output, theorems, prover):
+    """What Horn clauses say of requests and nodes under the newest release, where the family `life` is proved."""
+    from spec.sglang.designs import CURRENT
+    from spec.sglang.horn import judge
+
+    if not any(theorem.family == "life" for theorem in theorems):
+        return None
+    with progress(output, "Horn clauses") as show:
+        show(CURRENT.name, 0, 1)
+        return judge(CURRENT, limits=prover.limits, seeds=prover.seeds)
 
 
 def _check_folders(export: Path | None, proofs: Path | None) -> None:
@@ -142,8 +157,10 @@ def _print(output: Output, results, solver_name, second, start_up: float, detail
     )
 
 
-def _exit_code(results, certificates) -> int:
+def _exit_code(results, certificates, second_method) -> int:
     verdicts = {r.verdict for r in results}
+    if second_method is not None:
+        verdicts.add(second_method.verdict)
     if "error" in verdicts:
         return 70
     if "vacuous" in verdicts:

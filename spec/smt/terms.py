@@ -228,6 +228,9 @@ class Ledger:
     def product(self, a: Term, b: Term) -> Term:
         if z3.is_int_value(a.expr) and z3.is_int_value(b.expr):
             return self.lift(a.value * b.value)
+        for one, other in ((a, b), (b, a)):
+            if z3.is_int_value(one.expr) and one.value == 1:
+                return other
         a, b = sorted((a, b), key=lambda t: t.key)
         if (known := self.products.get((a.key, b.key))) is None:
             named = self._fresh("product", a.value * b.value)

@@ -107,6 +107,25 @@ def test_proofs_are_refused_without_cvc5_and_where_nothing_can_be_written(
     assert not (tmp_path / "proofs").exists()
 
 
+@pytest.mark.parametrize(("verdict", "code"), [("proved", 0), ("refuted", 1), ("unknown", 4)])
+def test_the_second_method_speaks_with_the_family_life(gridproof, monkeypatch, verdict, code):
+    from spec.prove import Prover, Result
+    from spec.sglang import horn
+
+    monkeypatch.setattr(Prover, "prove", lambda self, t: Result(t, "proved", ("n",)))
+    judgement = horn.Judgement("sglang-0.5.23", True, verdict, 0.1)
+    monkeypatch.setattr(horn, "judge", lambda *_, **__: judgement)
+    run = gridproof("prove", "--family", "life")
+    assert run.code == code and f"{verdict} of sglang-0.5.23 whose slots hold" in run.out
+    run = gridproof("prove", "--family", "life", "--format", "json")
+    assert run.code == code and valid(run.out)["second_method"]["verdict"] == verdict
+    run = gridproof("prove", "--family", "life", "--format", "github")
+    assert run.code == code and ("::error title=second method" in run.out) == (code != 0)
+    assert "second_method" not in valid(
+        gridproof("prove", "--family", "flush", "--format", "json").out
+    )
+
+
 def test_prove_by_cvc5_alone(gridproof):
     run = gridproof("prove", "--solver", "cvc5", "--family", "grids", "--format", "json")
     document = valid(run.out)
