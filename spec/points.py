@@ -18,6 +18,7 @@ from spec.theorem import Theorem
 
 Values = dict[str, int]
 Axes = dict[str, Sequence[int]]
+Columns = dict[str, numpy.ndarray]
 
 _SMALL_FIELD = range(1, 7)
 _SMALL_LENGTH = range(0, 26)
@@ -31,7 +32,8 @@ _MOST_POINTS = (
     150_000  # in a batch of up to three lengths; with more there are few values of each anyway
 )
 _FEWER_POINTS = 20_000
-_SAMPLED = 200_000
+_SAMPLED = 40_000  # in one sample, of which there are so many at most
+_SAMPLES = 10
 _MOST_SAMPLED = 12  # the largest value in a sample
 
 
@@ -41,9 +43,9 @@ def _thinned(values: list[int], count: int) -> list[int]:
     return sorted({*values[:3], *values[::step]})
 
 
-def _sample(parameters: Mapping[str, int]) -> dict[str, numpy.ndarray]:
-    """Small values, the same every time; half of them are those of an earlier parameter or next to them."""
-    draw, columns = numpy.random.RandomState(0), dict[str, numpy.ndarray]()
+def _sample(parameters: Mapping[str, int], seed: int) -> Columns:
+    """Small values, the same for a seed every time; half of them are those of an earlier parameter or next to them."""
+    draw, columns = numpy.random.RandomState(seed), Columns()
     for name, least in parameters.items():
         column = draw.randint(least, _MOST_SAMPLED + 1, _SAMPLED)
         if columns:
@@ -52,6 +54,15 @@ def _sample(parameters: Mapping[str, int]) -> dict[str, numpy.ndarray]:
             near = numpy.maximum(near + draw.randint(-1, 2, _SAMPLED), least)
             column = numpy.where(draw.randint(0, 2, _SAMPLED) == 0, near, column)
         columns[name] = column
+    return columns
+
+
+def _sample_below(parameters: Mapping[str, int], values: Values) -> Columns:
+    """Some of the values, the same every time, with about half of them replaced by lower ones in each row."""
+    draw, columns = numpy.random.RandomState(0), Columns()
+    for name, least in parameters.items():
+        lower = draw.randint(least, max(values[name], least) + 1, _SAMPLED)
+        columns[name] = numpy.where(draw.randint(0, 2, _SAMPLED) == 0, lower, values[name])
     return columns
 
 
@@ -78,7 +89,7 @@ class Batch:
         return cls(theorem, design, {n: values[n] for n in axes}, tuple(len(axes[n]) for n in long))
 
     @classmethod
-    def rows(cls, theorem: Theorem, design: Any, columns: Mapping[str, numpy.ndarray]) -> Batch:
+    def rows(cls, theorem: Theorem, design: Any, columns: Columns) -> Batch:
         """One combination a row."""
         return cls(theorem, design, columns, (len(next(iter(columns.values()))),))
 
@@ -178,13 +189,24 @@ class Candidates:
         return self._small_batch
 
     def _sampled(self, without: str | None) -> Values | None:
-        """The smallest failure in a sample of small values, each lowered while the theorem fails."""
-        batch = Batch.rows(self.theorem, self.design, _sample(self.parameters))
-        found = batch.smallest(True, without)
-        return None if found is None else self.lowered(found, without)
+        """A failure in samples of small values, made smaller while the theorem still fails."""
+        for seed in range(_SAMPLES):
+            batch = Batch.rows(self.theorem, self.design, _sample(self.parameters, seed))
+            if (found := batch.smallest(True, without)) is not None:
+                return self.lowered(found, without)
+        return None
 
     def lowered(self, values: Values, without: str | None = None) -> Values:
-        """Values at which the theorem fails, each as low as it can be for it still to fail, the others unchanged."""
+        """Lower values at which the theorem fails as well: several changed at once by sampling, then each by itself."""
+        while True:
+            below = _sample_below(self.parameters, values)
+            lower = Batch.rows(self.theorem, self.design, below).smallest(True, without)
+            if lower is None or sum(lower.values()) >= sum(values.values()):
+                return self._each_lowered(values, without)
+            values = lower
+
+    def _each_lowered(self, values: Values, without: str | None) -> Values:
+        """Each value as low as it can be for the theorem still to fail, the others unchanged."""
         before = None
         while values != before:
             before = values

@@ -17,7 +17,7 @@ from spec.smt.divisibility import Instance
 from spec.smt.polynomials import Monomial, Polynomial, holds
 from spec.smt.solver import Limits
 
-MOST_AT_ONCE = 6
+MOST_AT_ONCE = 12
 
 
 @dataclass
