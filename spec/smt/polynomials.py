@@ -7,7 +7,7 @@ abstraction is an `unsat` of the original, since opaque products only admit more
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import z3
 
@@ -127,6 +127,7 @@ _COMPARISONS: dict[int, Callable[[z3.ArithRef, z3.ArithRef], z3.BoolRef]] = {
 }
 
 
+@lru_cache(maxsize=100_000)
 def comparison(kind: int, difference: Polynomial) -> z3.BoolRef:
     """``difference KIND 0`` over opaque products, written without negative coefficients."""
     terms = sorted(difference.terms.items())
