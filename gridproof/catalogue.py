@@ -19,7 +19,6 @@ from gridproof import files
 from spec.sglang.designs import DESIGNS
 from spec.sglang.theorems import LIBRARY
 
-
 OUTSIDE_THE_SOLVER = (
     "",
     "## What stays outside the solver",

@@ -184,6 +184,11 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
     help="z3 resources a query may use",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    help="processes; default: as many as there are cores, fewer for few theorems",
+)
+@click.option(
     "--export", type=_Place(path_type=Path), help="write SMT-LIB 2, one file an obligation"
 )
 @click.option(
@@ -202,6 +207,7 @@ def prove(
     solver: str,
     seeds: int,
     limit: int,
+    jobs: int | None,
     export: Path | None,
     proofs: Path | None,
     form: str,
@@ -210,7 +216,9 @@ def prove(
     """Prove the theorems, for all configurations."""
     from gridproof.commands import prove as command
 
-    code = command.run(_output(ctx), family, theorems, solver, seeds, limit, export, proofs, form)
+    code = command.run(
+        _output(ctx), family, theorems, solver, seeds, limit, jobs, export, proofs, form
+    )
     _finish(code, exit_zero)
 
 

@@ -60,6 +60,7 @@ def run(
     solver: str,
     seeds: int,
     limit: int,
+    jobs: int | None,
     export: Path | None,
     proofs: Path | None,
     form: str,
@@ -73,11 +74,12 @@ def run(
 
     lemmas.unproved()
     loaded = time.perf_counter()
-    results = []
+    from gridproof import workers
+
     with progress(output, "prove") as show:
-        for done, theorem in enumerate(theorems):
-            show(theorem.id, done, len(theorems))
-            results.append(prover.prove(theorem))
+        jobs = jobs or workers.processes(len(theorems))
+        kept = export is not None or proofs is not None
+        results = workers.prove(theorems, prover, min(jobs, len(theorems)), kept, show)
     second_method = _second_method(output, theorems, prover) if not names else None
     certificates = _write(output, results, export, proofs, prover.limits)
     if form == "json":

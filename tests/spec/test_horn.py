@@ -30,7 +30,7 @@ def test_every_reader_of_the_newest_release_hangs_its_states_on_their_nodes():
     assert {hanging(CURRENT, reader) for reader in READERS} == {Hanging.ON_ITS_NODE}
 
 
-@pytest.mark.parametrize("design", [CURRENT, GUARDED], ids=lambda d: d.name)
+@pytest.mark.parametrize("design", [*list(DESIGNS.values())[4:], GUARDED], ids=lambda d: d.name)
 def test_a_right_design_is_proved_under_ten_seeds(design):
     assert judge(design, seeds=SEEDS).verdict == "proved"
 
