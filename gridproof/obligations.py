@@ -17,7 +17,7 @@ LEMMA_FOLDER = "lemmas"
 
 
 @dataclass(frozen=True)
-class Obligation:
+class Filed:
     """A query to be refuted, and the place of its files in a folder, without a suffix."""
 
     place: Path
@@ -59,27 +59,27 @@ class Certificate:
         return f"cvc5's proof takes {self.trusted} of {self.steps} steps on trust"
 
 
-def of_results(results: Iterable[Result]) -> list[Obligation]:
+def of_results(results: Iterable[Result]) -> list[Filed]:
     """The obligations of theorems: what was refuted of each, or left open."""
-    return [Obligation(Path(q.name), q) for result in results for q in result.queries]
+    return [Filed(Path(q.name), q) for result in results for q in result.queries]
 
 
-def of_lemmas() -> list[Obligation]:
+def of_lemmas() -> list[Filed]:
     """The lemmas, instances of which the other obligations assert."""
     return [
-        Obligation(Path(LEMMA_FOLDER, name.replace(" ", "-")), lemma.query())
+        Filed(Path(LEMMA_FOLDER, name.replace(" ", "-")), lemma.query())
         for name, lemma in LEMMAS.items()
     ]
 
 
-def export(folder: Path, obligations: Iterable[Obligation]) -> None:
+def export(folder: Path, obligations: Iterable[Filed]) -> None:
     """Write each obligation as SMT-LIB 2."""
     for obligation in obligations:
         obligation.write(folder)
 
 
 def certify(
-    output: Output, folder: Path, obligations: Sequence[Obligation], limits: Limits
+    output: Output, folder: Path, obligations: Sequence[Filed], limits: Limits
 ) -> list[Certificate]:
     """Write each obligation and cvc5's proof of it; a proof that an earlier run left goes where there is none now."""
     certificates = []
@@ -90,7 +90,7 @@ def certify(
     return certificates
 
 
-def _certify(folder: Path, obligation: Obligation, limits: Limits) -> Certificate:
+def _certify(folder: Path, obligation: Filed, limits: Limits) -> Certificate:
     reference, path = obligation.write(folder), obligation.file(folder, ".cpc")
     proof = cvc5_opinion.proof(obligation.query, reference.name, limits)
     steps = trusted = size = 0

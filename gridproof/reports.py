@@ -8,7 +8,7 @@ from typing import Any
 
 from gridproof.obligations import Certificate
 from spec.prove import VERDICTS, Result
-from spec.sglang.horn import CLAIM, Judgement
+from spec.sglang.horn import CLAIM, SecondVerdict
 
 PROVE_SCHEMA = "gridproof/prove/1"
 SECOND_METHOD = "Horn clauses (z3 Spacer)"
@@ -31,7 +31,7 @@ def prove_document(
     solver: dict[str, str],
     second: dict[str, str] | None,
     certificates: Sequence[Certificate] | None = None,
-    second_method: Judgement | None = None,
+    second_method: SecondVerdict | None = None,
 ) -> dict[str, Any]:
     """The results of `prove` as JSON; `proofs` stands in it where cvc5's proofs were asked for, `second_method`
     where the whole family `life` was proved."""
@@ -131,10 +131,10 @@ def explanations(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def second_method_line(judgement: Judgement) -> str:
+def second_method_line(found: SecondVerdict) -> str:
     """What the second method says, in a sentence."""
-    slots = "whose slots hold" if judgement.slots_hold else "whose slots are overwritten"
-    return f"{SECOND_METHOD}: {judgement.verdict} of {judgement.design} {slots}: {CLAIM}"
+    slots = "whose slots hold" if found.slots_hold else "whose slots are overwritten"
+    return f"{SECOND_METHOD}: {found.verdict} of {found.design} {slots}: {CLAIM}"
 
 
 def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[str]:
@@ -150,7 +150,7 @@ def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[
 def github_lines(
     results: Sequence[Result],
     certificates: Sequence[Certificate] = (),
-    second_method: Judgement | None = None,
+    second_method: SecondVerdict | None = None,
 ) -> list[str]:
     """GitHub workflow commands: the summary first, then one line for what is not proved or certified, ten at most."""
     counts = summary(results)

@@ -73,9 +73,11 @@ def _points(axes: Axes) -> int:
 class Batch:
     """What a statement says at candidate values: at every combination of `axes`, or row by row of `columns`."""
 
-    def __init__(self, theorem: Theorem, design: Any, values: Mapping[str, Any], size: Any):
+    def __init__(
+        self, theorem: Theorem, design: Any, values: Mapping[str, Any], shape: tuple[int, ...]
+    ):
         statement = theorem.at(values, design)
-        self._values, self._shape = values, size
+        self._values, self._shape = values, shape
         self._held = {n: numpy.asarray(t, dtype=bool) for n, t in statement.hypotheses.items()}
         self._concluded = numpy.asarray(statement.conclusion, dtype=bool)
 

@@ -18,7 +18,7 @@ _PAGE, _VALUES, _MOST_EVENTS = 2, range(-1, 3), 6
 
 
 @dataclass(frozen=True)
-class Judgement:
+class SecondVerdict:
     """`proved` where Spacer found an invariant under every seed, `refuted` where integers follow it to harm.
 
     `slots_hold`: whether a slot was taken to keep its state until it is donated; `seconds`: Spacer's, of all seeds.
@@ -36,17 +36,17 @@ def judge(
     slots_hold: bool = True,
     limits: Limits = Limits(),
     seeds: Iterable[int] = (0,),
-) -> Judgement:
+) -> SecondVerdict:
     """Ask for every seed; harm that no short trace of integers leads to counts as unknown."""
     life = system(design, slots_hold)
     answers = [horn.decide(life, replace(limits, seed=seed)) for seed in seeds]
     said, seconds = {a.result for a in answers}, sum(a.seconds for a in answers)
     if said == {"unsat"}:
-        return Judgement(design.name, slots_hold, "proved", seconds)
+        return SecondVerdict(design.name, slots_hold, "proved", seconds)
     trace = _harm(life) if said == {"sat"} else None
     if trace is None:
-        return Judgement(design.name, slots_hold, "unknown", seconds)
-    return Judgement(design.name, slots_hold, "refuted", seconds, tuple(trace))
+        return SecondVerdict(design.name, slots_hold, "unknown", seconds)
+    return SecondVerdict(design.name, slots_hold, "refuted", seconds, tuple(trace))
 
 
 def _harm(life: System) -> list[Step] | None:

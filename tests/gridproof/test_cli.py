@@ -113,7 +113,7 @@ def test_the_second_method_speaks_with_the_family_life(gridproof, monkeypatch, v
     from spec.sglang import horn
 
     monkeypatch.setattr(Prover, "prove", lambda self, t: Result(t, "proved", ("n",)))
-    judgement = horn.Judgement("sglang-0.5.23", True, verdict, 0.1)
+    judgement = horn.SecondVerdict("sglang-0.5.23", True, verdict, 0.1)
     monkeypatch.setattr(horn, "judge", lambda *_, **__: judgement)
     run = gridproof("prove", "--family", "life")
     assert run.code == code and f"{verdict} of sglang-0.5.23 whose slots hold" in run.out
