@@ -48,6 +48,22 @@ def test_arrays_along_their_own_axes_find_what_plain_integers_find(without, fail
     assert batch.smallest(fails, without) == smallest
 
 
+def test_the_smallest_sum_goes_before_the_smallest_last_value():
+    def little_b_asks_for_much_a(design, c, a, b):
+        """False."""
+        return Statement({"enough": a + 2 * b >= 8}, c.page_size == 0)
+
+    batch = Batch.product(own(little_b_asks_for_much_a), None, AXES)
+    assert batch.first(True) == {"page_size": 2, "a": 0, "b": 4}
+    assert batch.smallest(True) == {"page_size": 2, "a": 0, "b": 4}
+    high = {**AXES, "b": range(1, 4)}
+    assert Batch.product(own(little_b_asks_for_much_a), None, high).smallest(True) == {
+        "page_size": 2,
+        "a": 2,
+        "b": 3,
+    }
+
+
 def test_rows_are_looked_at_one_by_one():
     columns = {
         n: numpy.array(column)
