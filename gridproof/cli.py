@@ -186,7 +186,18 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
     help="z3 resources a query may use",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    help="processes; default: as many as there are cores, fewer for few theorems",
+)
+@click.option(
     "--export", type=_Place(path_type=Path), help="write SMT-LIB 2, one file an obligation"
+)
+@click.option(
+    "--proofs",
+    type=_Place(path_type=Path),
+    help="write cvc5's proofs, to be read by the checker ethos, each with the SMT-LIB 2 file it refers to; "
+    "a step on trust exits 4",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text")
 @_EXIT_ZERO
@@ -198,16 +209,19 @@ def prove(
     solver: str,
     seeds: int,
     limit: int,
+    jobs: int | None,
     export: Path | None,
+    proofs: Path | None,
     form: str,
     exit_zero: bool,
 ) -> None:
     """Prove the theorems, for all configurations."""
     from gridproof.commands import prove as command
 
-    _finish(
-        command.run(_output(ctx), family, theorems, solver, seeds, limit, export, form), exit_zero
+    code = command.run(
+        _output(ctx), family, theorems, solver, seeds, limit, jobs, export, proofs, form
     )
+    _finish(code, exit_zero)
 
 
 _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newest modelled release")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from gridproof.obligations import Certificate
 from spec.prove import VERDICTS, Result
+from spec.sglang.horn import CLAIM, SecondVerdict
 
 PROVE_SCHEMA = "gridproof/prove/1"
+SECOND_METHOD = "Horn clauses (z3 Spacer)"
 _STYLE = {
     "proved": "green",
     "refuted": "red",
@@ -23,15 +27,32 @@ def summary(results: Sequence[Result]) -> dict[str, int]:
 
 
 def prove_document(
-    results: Sequence[Result], solver: dict[str, str], second: dict[str, str] | None
+    results: Sequence[Result],
+    solver: dict[str, str],
+    second: dict[str, str] | None,
+    certificates: Sequence[Certificate] | None = None,
+    second_method: SecondVerdict | None = None,
 ) -> dict[str, Any]:
-    """The results of `prove` as JSON."""
-    return {
+    """The results of `prove` as JSON; `proofs` stands in it where cvc5's proofs were asked for, `second_method`
+    where the whole family `life` was proved."""
+    document = {
         "schema": PROVE_SCHEMA,
         "solver": solver,
         "theorems": [_theorem(result, second) for result in results],
         "summary": summary(results),
     }
+    if certificates is not None:
+        document["proofs"] = [asdict(certificate) for certificate in certificates]
+    if second_method is not None:
+        document["second_method"] = {
+            "method": SECOND_METHOD,
+            "claim": CLAIM,
+            "design": second_method.design,
+            "slots_hold": second_method.slots_hold,
+            "verdict": second_method.verdict,
+            "seconds": round(second_method.seconds, 4),
+        }
+    return document
 
 
 def _theorem(result: Result, second: dict[str, str] | None) -> dict[str, Any]:
@@ -110,13 +131,37 @@ def explanations(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def github_lines(results: Sequence[Result]) -> list[str]:
-    """GitHub workflow commands: the summary first, then one line a theorem that was not proved, ten at most."""
+def second_method_line(found: SecondVerdict) -> str:
+    """What the second method says, in a sentence."""
+    slots = "whose slots hold" if found.slots_hold else "whose slots are overwritten"
+    return f"{SECOND_METHOD}: {found.verdict} of {found.design} {slots}: {CLAIM}"
+
+
+def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[str]:
+    """How many proofs cvc5 gave, and for each that cannot be checked to the end, why."""
+    given = sum(c.steps > 0 for c in certificates)
+    steps, trusted = sum(c.steps for c in certificates), sum(c.trusted for c in certificates)
+    size = sum(c.size for c in certificates)
+    lines = [f"{c.obligation}: {c.fault()}" for c in certificates if not c.complete]
+    total = f"{given} of {len(certificates)} proofs by cvc5 in {folder}"
+    return [*lines, f"{total}: {steps:,} steps, {trusted} on trust, {size / 1e6:.1f} MB"]
+
+
+def github_lines(
+    results: Sequence[Result],
+    certificates: Sequence[Certificate] = (),
+    second_method: SecondVerdict | None = None,
+) -> list[str]:
+    """GitHub workflow commands: the summary first, then one line for what is not proved or certified, ten at most."""
     counts = summary(results)
     total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
-    bad = [r for r in results if r.verdict != "proved"]
-    lines = [f"::{'error' if bad else 'notice'} title=gridproof prove::{total}"]
-    for result in bad[:9]:
-        why = result.reason or f"it fails at {spelled(result.counterexample)}"
-        lines.append(f"::error title={result.theorem.id}::{result.verdict}: {why}")
-    return lines
+    faults = {
+        r.theorem.id: f"{r.verdict}: {r.reason or f'it fails at {spelled(r.counterexample)}'}"
+        for r in results
+        if r.verdict != "proved"
+    }
+    faults |= {c.obligation: c.fault() for c in certificates if not c.complete}
+    if second_method is not None and second_method.verdict != "proved":
+        faults["second method"] = second_method_line(second_method)
+    lines = [f"::{'error' if faults else 'notice'} title=gridproof prove::{total}"]
+    return lines + [f"::error title={name}::{why}" for name, why in list(faults.items())[:9]]

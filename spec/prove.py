@@ -11,11 +11,11 @@ from typing import Any, Literal
 import z3
 
 from spec import points
-from spec.points import Values
+from spec.points import Candidates, Values
 from spec.smt import divisibility, lemmas
 from spec.smt.divisibility import Instance
 from spec.smt.instantiate import Selector, core
-from spec.smt.polynomials import linearised
+from spec.smt.polynomials import every, linearised
 from spec.smt.solver import Answer, Limits, Query, decide
 from spec.smt.terms import Ledger
 from spec.theorem import Statement, Theorem
@@ -140,22 +140,22 @@ class Obligation:
 
     def untrue_at_witness(self, plain: Statement) -> str | None:
         """Where the terms and the statement run on plain integers differ at the witness: nowhere, if sound."""
-        for formula in self.given:
-            if not self.ledger.holds_at_witness(formula):
-                return f"definition {formula}"
         spoken = {**self.hypotheses, "conclusion": z3.Not(self.refusal)}
         truths = {**plain.hypotheses, "conclusion": plain.conclusion}
-        for name, truth in truths.items():
-            if self.ledger.holds_at_witness(spoken[name]) != bool(truth):
-                return name
-        return None
+        claims = {f"definition {number}": formula for number, formula in enumerate(self.given)}
+        claims |= {name: spoken[name] == z3.BoolVal(bool(truth)) for name, truth in truths.items()}
+        holds = self.ledger.holds_at_witness
+        if holds(every(list(claims.values()))):
+            return None
+        wrong = next(name for name, claim in claims.items() if not holds(claim))
+        return f"{wrong}, {claims[wrong]}"
 
     def _held(self, without: str | None) -> list[z3.BoolRef]:
         return [f for name, f in self.hypotheses.items() if name != without]
 
 
 def _from_model(
-    theorem: Theorem, ob: Obligation, answer: Answer, design: Any, without: str | None
+    ob: Obligation, candidates: Candidates, answer: Answer, without: str | None
 ) -> Values | None:
     """Integers from a solver's model, if the theorem itself fails on them."""
     if answer.model is None:
@@ -164,25 +164,17 @@ def _from_model(
         p: answer.model.eval(t.expr, model_completion=True).as_long()
         for p, t in ob.ledger.variables.items()
     }
-    return values if points.fails_at(theorem, values, design, without) else None
+    fails = points.fails_at(candidates.theorem, values, candidates.design, without)
+    return candidates.lowered(values, without) if fails else None
 
 
 def _refute(
-    theorem: Theorem,
-    parameters: Mapping[str, int],
-    ob: Obligation | None,
-    limits: Limits,
-    design: Any = None,
-    without: str | None = None,
+    ob: Obligation, candidates: Candidates, limits: Limits, without: str | None = None
 ) -> Values | None:
-    """Integers on which the theorem fails: from arrays of candidates, else from the solver on bounded numbers."""
-    if (found := points.counterexample(theorem, parameters, design, without)) is not None:
-        return found
-    if ob is None:
-        return None
+    """Integers on which the theorem fails, from the solver on bounded numbers."""
     limits = Limits(limits.resources, min(limits.milliseconds, 20_000), limits.seed)
     answer = decide(ob.bounded_query(10_000, without), limits)
-    return _from_model(theorem, ob, answer, design, without)
+    return _from_model(ob, candidates, answer, without)
 
 
 Decide = Callable[[Query, Limits], Answer]
@@ -241,7 +233,8 @@ class Prover:
             return
         parameters = theorem.parameters()
         result.symbolic = tuple(parameters)
-        result.witness = points.witness(theorem, parameters)
+        candidates = Candidates(theorem, parameters)
+        result.witness = candidates.witness()
         if result.witness is None:
             self._without_witness(theorem, parameters, result)
             return
@@ -259,9 +252,10 @@ class Prover:
                 confirmed = self.second(attempt.query, self.limits).result == "unsat"
                 result.second_opinion = "proved" if confirmed else "unknown"
             for name in ob.hypotheses:
-                result.hypotheses.append(self._without(theorem, parameters, ob, name, result))
+                result.hypotheses.append(self._without(candidates, ob, name, result))
         else:
-            result.counterexample = _refute(theorem, parameters, ob, self.limits)
+            found = candidates.counterexample()
+            result.counterexample = found or _refute(ob, candidates, self.limits)
             result.verdict = "unknown" if result.counterexample is None else "refuted"
             result.reason = "" if result.counterexample else answer.reason or "no proof found"
         self._refutes(theorem, result)
@@ -280,19 +274,14 @@ class Prover:
             result.reason = "no values were found at which its hypotheses hold together"
 
     def _without(
-        self,
-        theorem: Theorem,
-        parameters: Mapping[str, int],
-        ob: Obligation,
-        name: str,
-        result: Result,
+        self, candidates: Candidates, ob: Obligation, name: str, result: Result
     ) -> HypothesisResult:
-        found = points.counterexample(theorem, parameters, without=name)
+        found = candidates.counterexample(without=name)
         if found is None:
             answer = self._confirm(ob.attempt(self.limits, without=name), result)
             if answer.result == "unsat":
                 return HypothesisResult(name, "redundant", None)
-            found = _refute(theorem, parameters, ob, self.limits, without=name)
+            found = _refute(ob, candidates, self.limits, without=name)
         return HypothesisResult(name, "necessary" if found else "unknown", found)
 
     def _refutes(self, theorem: Theorem, result: Result) -> None:

@@ -42,10 +42,14 @@ def run(
             "--engine names one release and --all-releases all of them; give one of the two"
         )
     from spec.sglang.designs import DESIGNS
+    from spec.sglang.witnesses import unwitnessed
 
     designs = list(DESIGNS.values()) if all_releases else [chosen_design(engine, None)]
     launch = read_launch(command)
     judgements = [judge(design, launch, "command", context_length) for design in designs]
+    for design, judgement in zip(designs, judgements, strict=True):
+        if pairs := unwitnessed(design, judgement.configuration):
+            raise RuntimeError(f"no Bezout witnesses for {pairs}, on which the theorems rest")
     if form == "json":
         output.raw(text_of(findings_document(judgements)))
     else:

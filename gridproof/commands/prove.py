@@ -60,40 +60,79 @@ def run(
     solver: str,
     seeds: int,
     limit: int,
+    jobs: int | None,
     export: Path | None,
+    proofs: Path | None,
     form: str,
 ) -> int:
     """Prove the chosen theorems, print the report, return the exit code."""
     start = time.perf_counter()
     theorems = _selected(family, names)
     prover, solver_name, second = _prover(solver, seeds, limit)
+    _check_folders(export, proofs)
     from spec.smt import lemmas
 
     lemmas.unproved()
     loaded = time.perf_counter()
-    results = []
+    from gridproof import workers
+
     with progress(output, "prove") as show:
-        for done, theorem in enumerate(theorems):
-            show(theorem.id, done, len(theorems))
-            results.append(prover.prove(theorem))
-    if export is not None:
-        _export(export, results)
+        jobs = jobs or workers.processes(len(theorems))
+        kept = export is not None or proofs is not None
+        results = workers.prove(theorems, prover, min(jobs, len(theorems)), kept, show)
+    second_method = _second_method(output, theorems, prover) if not names else None
+    certificates = _write(output, results, export, proofs, prover.limits)
     if form == "json":
-        output.raw(text_of(reports.prove_document(results, solver_name, second)))
+        document = reports.prove_document(results, solver_name, second, certificates, second_method)
+        output.raw(text_of(document))
     elif form == "github":
-        for line in reports.github_lines(results):
+        for line in reports.github_lines(results, certificates or (), second_method):
             output.raw(line + "\n")
     else:
         _print(output, results, solver_name, second, loaded - start, bool(names))
-    return _exit_code(results)
+        if second_method is not None:
+            output.line(reports.second_method_line(second_method))
+        if certificates is not None:
+            for line in reports.certificate_lines(certificates, str(proofs)):
+                output.line(line)
+    return _exit_code(results, certificates or (), second_method)
 
 
-def _export(folder: Path, results) -> None:
-    from spec.smt import smtlib
+def _second_method(output: Output, theorems, prover):
+    """What Horn clauses say of requests and nodes under the newest release, where the family `life` is proved."""
+    from spec.sglang.designs import CURRENT
+    from spec.sglang.horn import judge
 
-    for result in results:
-        for query in result.queries:
-            files.write(folder / f"{query.name}.smt2", smtlib.text(query))
+    if not any(theorem.family == "life" for theorem in theorems):
+        return None
+    with progress(output, "Horn clauses") as show:
+        show(CURRENT.name, 0, 1)
+        return judge(CURRENT, limits=prover.limits, seeds=prover.seeds)
+
+
+def _check_folders(export: Path | None, proofs: Path | None) -> None:
+    """Refuse, before anything is proved, folders that cannot be written, and proofs without cvc5."""
+    from spec.smt import cvc5_opinion
+
+    files.check_writable(folder / "any.smt2" for folder in (export, proofs) if folder is not None)
+    if proofs is not None:
+        try:
+            cvc5_opinion.version()
+        except cvc5_opinion.NoSecondSolver as error:
+            raise BadInput(f"--proofs: {error}") from None
+
+
+def _write(output: Output, results, export: Path | None, proofs: Path | None, limits):
+    """Write the obligations and cvc5's proofs of them where asked to; what became of the proofs, None if not asked."""
+    from gridproof import obligations
+
+    lemmas = obligations.of_lemmas()
+    if export is not None:
+        obligations.export(export, [*obligations.of_results(results), *lemmas])
+    if proofs is None:
+        return None
+    proved = obligations.of_results(r for r in results if r.verdict == "proved")
+    return obligations.certify(output, proofs, [*proved, *lemmas], limits)
 
 
 def _print(output: Output, results, solver_name, second, start_up: float, detailed: bool) -> None:
@@ -120,14 +159,17 @@ def _print(output: Output, results, solver_name, second, start_up: float, detail
     )
 
 
-def _exit_code(results) -> int:
+def _exit_code(results, certificates, second_method) -> int:
     verdicts = {r.verdict for r in results}
+    if second_method is not None:
+        verdicts.add(second_method.verdict)
     if "error" in verdicts:
         return 70
     if "vacuous" in verdicts:
         return 5
     open_questions = any(h.status == "unknown" for r in results for h in r.hypotheses)
     doubted = any(r.second_opinion == "unknown" for r in results)
-    if "unknown" in verdicts or open_questions or doubted:
+    unchecked = not all(certificate.complete for certificate in certificates)
+    if "unknown" in verdicts or open_questions or doubted or unchecked:
         return 4
     return 1 if "refuted" in verdicts else 0

@@ -16,7 +16,7 @@ from functools import cached_property
 import z3
 
 from spec.smt.lemmas import LEMMAS, Comparisons
-from spec.smt.polynomials import Polynomial, comparison
+from spec.smt.polynomials import Polynomial, comparison, every
 from spec.smt.terms import CommonDivisor, CommonMultiple, Division, Ledger, Term
 
 MOST_EDGES = 4_000
@@ -54,7 +54,7 @@ class Instance:
         hypotheses, conclusions = (
             [comparison(kind, difference) for kind, difference in part] for part in self.comparisons
         )
-        return z3.Implies(z3.And(hypotheses), z3.And(conclusions))
+        return z3.Implies(every(hypotheses), every(conclusions))
 
 
 @dataclass(frozen=True)

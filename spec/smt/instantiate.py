@@ -6,6 +6,7 @@ added and it is asked again.  What is left at the end is a small query that prov
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from spec.smt.divisibility import Instance
 from spec.smt.polynomials import Monomial, Polynomial, holds
 from spec.smt.solver import Limits
 
-MOST_AT_ONCE = 6
+MOST_AT_ONCE = 12
 
 
 @dataclass
@@ -33,18 +34,22 @@ class _Values:
     """A solver's model as values of monomials: its own where it has one, else the product of the factors."""
 
     def __init__(self, model: z3.ModelRef):
-        self._known = {
-            d.name(): model[d].as_long() for d in model.decls() if z3.is_int_value(model[d])
-        }
+        self._model = model
+        self._declared = {declaration.name(): declaration for declaration in model.decls()}
+        self._known: dict[Monomial, int] = {}
+
+    def _named(self, name: str) -> int | None:
+        if (declaration := self._declared.get(name)) is None:
+            return None
+        return self._model[declaration].as_long()
 
     def _monomial(self, monomial: Monomial) -> int:
-        name = "*".join(monomial)
-        if name not in self._known:
-            value = 1
-            for factor in monomial:
-                value *= self._known.get(factor, 0)
-            self._known[name] = value
-        return self._known[name]
+        if monomial not in self._known:
+            value = self._named("*".join(monomial))
+            if value is None:
+                value = math.prod(self._named(factor) or 0 for factor in monomial)
+            self._known[monomial] = value
+        return self._known[monomial]
 
     def __call__(self, polynomial: Polynomial) -> int:
         return sum(k * self._monomial(m) for m, k in polynomial.terms.items())

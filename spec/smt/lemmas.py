@@ -11,7 +11,7 @@ from functools import cache, cached_property
 
 import z3
 
-from spec.smt.polynomials import Polynomial, difference, is_comparison, linearised
+from spec.smt.polynomials import Polynomial, difference, every, is_comparison, linearised
 from spec.smt.solver import Limits, Query, decide
 
 # What a comparison is, and the difference of its sides.
@@ -29,7 +29,7 @@ class Lemma:
 
     @cached_property
     def _statement(self) -> z3.BoolRef:
-        return z3.Implies(z3.And(self.hypotheses), self.conclusion)
+        return z3.Implies(every(self.hypotheses), self.conclusion)
 
     def at(self, **values: z3.ArithRef) -> z3.BoolRef:
         """The instance with these values for the lemma's names, products and all."""

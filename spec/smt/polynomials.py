@@ -6,8 +6,8 @@ abstraction is an `unsat` of the original, since opaque products only admit more
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 
 import z3
 
@@ -127,6 +127,7 @@ _COMPARISONS: dict[int, Callable[[z3.ArithRef, z3.ArithRef], z3.BoolRef]] = {
 }
 
 
+@lru_cache(maxsize=100_000)
 def comparison(kind: int, difference: Polynomial) -> z3.BoolRef:
     """``difference KIND 0`` over opaque products, written without negative coefficients."""
     terms = sorted(difference.terms.items())
@@ -148,6 +149,11 @@ _HOLDS: dict[int, Callable[[int], bool]] = {
 def holds(kind: int, difference: int) -> bool:
     """Whether ``difference KIND 0`` for an integer."""
     return _HOLDS[kind](difference)
+
+
+def every(formulas: Sequence[z3.BoolRef]) -> z3.BoolRef:
+    """All of them together; a single one stays as it is, since SMT-LIB knows no `and` of one."""
+    return formulas[0] if len(formulas) == 1 else z3.And(*formulas)
 
 
 def is_comparison(formula: z3.BoolRef) -> bool:

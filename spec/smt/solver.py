@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import z3
 
@@ -25,6 +25,16 @@ class Query:
     name: str
     formulas: tuple[z3.BoolRef, ...]
     linear: bool = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A query goes to another process as a text."""
+        solver = z3.Solver()
+        solver.add(*self.formulas)
+        return _read, (self.name, solver.to_smt2(), self.linear)
+
+
+def _read(name: str, text: str, linear: bool) -> Query:
+    return Query(name, tuple(z3.parse_smt2_string(text)), linear)
 
 
 @dataclass(frozen=True)

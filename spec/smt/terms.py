@@ -13,7 +13,8 @@ from typing import Any
 
 import z3
 
-from spec.smt.polynomials import Polynomial, polynomial
+from spec.euclid import bezout
+from spec.smt.polynomials import Polynomial, every
 
 
 class Term:
@@ -22,10 +23,10 @@ class Term:
     __slots__ = ("expr", "key", "ledger", "polynomial", "value")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, ledger: Ledger, expr: z3.ArithRef, value: int):
+    def __init__(self, ledger: Ledger, expr: z3.ArithRef, value: int, polynomial: Polynomial):
         self.ledger, self.expr, self.value = ledger, expr, value
-        self.polynomial: Polynomial = polynomial(expr)
-        self.key = str(self.polynomial)
+        self.polynomial = polynomial
+        self.key = str(polynomial)
 
     def _lift(self, other: Any) -> Term:
         return self.ledger.lift(other)
@@ -156,14 +157,6 @@ class CommonDivisor:
     v: Term
 
 
-def bezout(a: int, b: int) -> tuple[int, int]:
-    """Integers ``u, v`` with ``u * a + v * b == gcd(a, b)``."""
-    if b == 0:
-        return 1, 0
-    u, v = bezout(b, a % b)
-    return v, u - a // b * v
-
-
 class Ledger:
     """What was named while one statement was written down: variables, definitions and their witnesses."""
 
@@ -190,7 +183,7 @@ class Ledger:
         self._names.add(name)
         const = z3.Int(name)
         self.witness.append((const, z3.IntVal(value)))
-        return Term(self, const, value)
+        return Term(self, const, value, Polynomial.name(name))
 
     def variable(self, name: str, value: int, least: int | None = 1) -> Term:
         """A parameter of the statement, at least `least`, with its value at the witness."""
@@ -206,7 +199,7 @@ class Ledger:
         if isinstance(value, bool | Formula):
             raise TypeError("a rule computes with a truth; use choose to make it a number")
         number = operator.index(value)
-        return Term(self, z3.IntVal(number), number)
+        return Term(self, z3.IntVal(number), number, Polynomial.constant(number))
 
     def truth(self, value: Any) -> Formula:
         """A formula for a truth; numbers are refused."""
@@ -221,13 +214,17 @@ class Ledger:
     def sum(self, a: Term, b: Term, sign: int) -> Term:
         if z3.is_int_value(a.expr) and z3.is_int_value(b.expr):
             return self.lift(a.value + sign * b.value)
-        total = Term(self, a.expr + sign * b.expr, a.value + sign * b.value)
+        polynomial = a.polynomial + b.polynomial if sign == 1 else a.polynomial - b.polynomial
+        total = Term(self, a.expr + sign * b.expr, a.value + sign * b.value, polynomial)
         self.sums.append((a, b, total, sign))
         return total
 
     def product(self, a: Term, b: Term) -> Term:
         if z3.is_int_value(a.expr) and z3.is_int_value(b.expr):
             return self.lift(a.value * b.value)
+        for one, other in ((a, b), (b, a)):
+            if z3.is_int_value(one.expr) and one.value == 1:
+                return other
         a, b = sorted((a, b), key=lambda t: t.key)
         if (known := self.products.get((a.key, b.key))) is None:
             named = self._fresh("product", a.value * b.value)
@@ -303,7 +300,7 @@ class Ledger:
 
     def conjunction(self, conditions: Any) -> Formula:
         parts = [self.truth(c) for c in conditions]
-        return Formula(self, z3.And([p.expr for p in parts]), all(p.value for p in parts))
+        return Formula(self, every([p.expr for p in parts]), all(p.value for p in parts))
 
     def negation(self, condition: Any) -> Formula:
         p = self.truth(condition)

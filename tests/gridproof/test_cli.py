@@ -11,6 +11,8 @@ from importlib import resources
 import jsonschema
 import pytest
 
+from spec.smt.lemmas import LEMMAS
+
 KIMI = ("--page-size", "64", "--dcp-size", "8")
 LAUNCH = (
     "python",
@@ -58,6 +60,70 @@ def test_prove_with_a_second_solver_and_export(gridproof, tmp_path):
     exported = list((tmp_path / "smt").glob("*.smt2"))
     assert len(exported) == len(document["theorems"])
     assert all("(check-sat)" in p.read_text() and "QF_LIA" in p.read_text() for p in exported)
+    assert len(list((tmp_path / "smt" / "lemmas").glob("*.smt2"))) == len(LEMMAS)
+
+
+FLUSH = ("prove", "--theorem", "every_snapshot_step_is_a_flush_step")
+
+
+def test_prove_with_proofs_of_cvc5(gridproof, tmp_path):
+    run = gridproof(*FLUSH, "--format", "json", "--proofs", str(tmp_path))
+    document = valid(run.out)
+    assert run.code == 0 and len(document["proofs"]) == 1 + len(LEMMAS)
+    for proof in document["proofs"]:
+        text = (tmp_path / proof["file"]).read_text()
+        reference = tmp_path / proof["reference"]
+        assert reference.is_file() and text.startswith(f'(reference "{reference.name}")\n')
+        assert proof["steps"] > 0 and proof["trusted"] == 0 and proof["size"] == len(text)
+    told = gridproof(*FLUSH, "--proofs", str(tmp_path / "again"))
+    assert f"{len(document['proofs'])} of {len(document['proofs'])} proofs by cvc5" in told.out
+
+
+@pytest.mark.parametrize("lacking", ["a step on trust", "a proof"])
+def test_a_proof_that_cannot_be_checked_exits_4_and_is_named(
+    gridproof, tmp_path, monkeypatch, lacking
+):
+    from spec.smt import cvc5_opinion
+
+    given = cvc5_opinion.Proof("(step @p1 false :rule trust)", 1, 1)
+    found = given if lacking == "a step on trust" else None
+    monkeypatch.setattr(cvc5_opinion, "proof", lambda *arguments: found)
+    (tmp_path / f"{FLUSH[-1]}.cpc").write_text("(of an earlier run)")
+    run = gridproof(*FLUSH, "--proofs", str(tmp_path), "--format", "github")
+    assert run.code == 4 and f"::error title={FLUSH[-1]}::cvc5" in run.out
+    assert len(list(tmp_path.glob("**/*.cpc"))) == (1 + len(LEMMAS) if found else 0)
+    assert gridproof(*FLUSH, "--proofs", str(tmp_path), "--exit-zero").code == 4
+
+
+def test_proofs_are_refused_without_cvc5_and_where_nothing_can_be_written(
+    gridproof, tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    run = gridproof(*FLUSH, "--proofs", str(tmp_path / "file"))
+    assert run.code == 2 and "cannot be written" in run.err and not run.out
+    monkeypatch.setitem(sys.modules, "cvc5", None)
+    run = gridproof(*FLUSH, "--proofs", str(tmp_path / "proofs"))
+    assert run.code == 2 and "cvc5 is not installed" in run.err and not run.out
+    assert not (tmp_path / "proofs").exists()
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("proved", 0), ("refuted", 1), ("unknown", 4)])
+def test_the_second_method_speaks_with_the_family_life(gridproof, monkeypatch, verdict, code):
+    from spec.prove import Prover, Result
+    from spec.sglang import horn
+
+    monkeypatch.setattr(Prover, "prove", lambda self, t: Result(t, "proved", ("n",)))
+    judgement = horn.SecondVerdict("sglang-0.5.23", True, verdict, 0.1)
+    monkeypatch.setattr(horn, "judge", lambda *_, **__: judgement)
+    run = gridproof("prove", "--family", "life")
+    assert run.code == code and f"{verdict} of sglang-0.5.23 whose slots hold" in run.out
+    run = gridproof("prove", "--family", "life", "--format", "json")
+    assert run.code == code and valid(run.out)["second_method"]["verdict"] == verdict
+    run = gridproof("prove", "--family", "life", "--format", "github")
+    assert run.code == code and ("::error title=second method" in run.out) == (code != 0)
+    assert "second_method" not in valid(
+        gridproof("prove", "--family", "flush", "--format", "json").out
+    )
 
 
 def test_prove_by_cvc5_alone(gridproof):

@@ -1,0 +1,106 @@
+"""Proves theorems in several processes: each takes every so-manieth, so that what it sees does not depend on the others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from typing import Any, cast
+
+from spec.prove import Prover, Result
+from spec.theorem import Theorem
+
+# Fewer theorems than this are proved before another process has started.
+_WORTH_A_PROCESS = 40
+Show = Callable[[str, int, int], None]
+
+
+def processes(theorems: int) -> int:
+    """How many processes are worth their start for so many theorems, on the cores that this one may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(cores or 1, theorems // _WORTH_A_PROCESS))
+
+
+def prove(
+    theorems: Sequence[Theorem], prover: Prover, jobs: int, queries: bool, show: Show
+) -> list[Result]:
+    """Prove the theorems, in this process or in `jobs` others; `queries`: whether the results keep theirs."""
+    if jobs == 1:
+        results = []
+        for done, theorem in enumerate(theorems):
+            show(theorem.id, done, len(theorems))
+            results.append(prover.prove(theorem))
+        return results
+    found: dict[str, Result] = {}
+    by_name = {theorem.id: theorem for theorem in theorems}
+    with _working(list(by_name), prover, jobs, queries) as connections:
+        for name, fields in _received(connections):
+            found[name] = Result(by_name[name], **fields)
+            show(name, len(found), len(theorems))
+    return [found[name] for name in by_name]
+
+
+@contextmanager
+def _working(
+    names: Sequence[str], prover: Prover, jobs: int, queries: bool
+) -> Iterator[list[Connection]]:
+    """The ends of pipes on which processes send their results; the processes end with the context."""
+    context = multiprocessing.get_context("spawn")
+    workers, connections = [], []
+    try:
+        with _interrupts_are_the_parents():
+            for number in range(jobs):
+                here, there = context.Pipe(duplex=False)
+                work = (there, names[number::jobs], prover, queries)
+                workers.append(context.Process(target=_work, args=work, daemon=True))
+                workers[-1].start()
+                there.close()
+                connections.append(here)
+        yield connections
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+
+
+@contextmanager
+def _interrupts_are_the_parents() -> Iterator[None]:
+    """Processes that are started here never see an interrupt; one that comes meanwhile is seen afterwards."""
+    resource_tracker.ensure_running()  # its start, which each process waits for, lets interrupts in
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _received(connections: Sequence[Connection]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Results as they come; a process that ends before it has said so is a fault."""
+    open_ends = list(connections)
+    while open_ends:
+        for connection in cast(list[Connection], wait(open_ends)):
+            try:
+                message = connection.recv()
+            except EOFError:
+                raise RuntimeError("a process that proves theorems has ended before time") from None
+            if message is None:
+                open_ends.remove(connection)
+            else:
+                yield message
+
+
+def _work(connection: Connection, names: Sequence[str], prover: Prover, queries: bool) -> None:
+    """Prove theorems by their names and send what is found out about each, then None."""
+    from spec.sglang.theorems import LIBRARY
+
+    for name in names:
+        fields = vars(prover.prove(LIBRARY[name]))
+        del fields["theorem"]
+        if not queries:
+            fields["queries"] = []
+        connection.send((name, fields))
+    connection.send(None)

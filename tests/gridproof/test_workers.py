@@ -1,0 +1,69 @@
+"""Theorems proved in several processes: the same results, and a process that dies is a fault."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+import pytest
+
+from gridproof import workers
+from spec.prove import Prover
+from spec.sglang.theorems import LIBRARY
+from spec.smt import smtlib
+
+THEOREMS = [theorem for theorem in LIBRARY if theorem.family == "flush"][:5]
+TIMES = ("building", "choosing", "solving")
+
+
+def told(result):
+    fields = {k: v for k, v in vars(result).items() if k not in (*TIMES, "theorem", "queries")}
+    fields["hypotheses"] = [asdict(h) for h in result.hypotheses]
+    return result.theorem.id, fields
+
+
+def test_two_processes_find_what_one_finds():
+    shown = []
+    alone = workers.prove(THEOREMS, Prover(), 1, True, lambda *_: None)
+    found = workers.prove(THEOREMS, Prover(), 2, True, lambda *told: shown.append(told))
+    assert list(map(told, found)) == list(map(told, alone))
+    assert [done for _, done, _ in shown] == [1, 2, 3, 4, 5]
+    asked = [smtlib.text(query) for result in found for query in result.queries]
+    assert len(asked) == 5 and all("(check-sat)" in text for text in asked)
+
+
+def test_queries_stay_behind_where_nobody_wants_them():
+    found = workers.prove(THEOREMS[:2], Prover(), 2, False, lambda *_: None)
+    assert [result.queries for result in found] == [[], []]
+
+
+def test_a_process_that_dies_is_a_fault_and_no_result():
+    names = [theorem.id for theorem in THEOREMS]
+    with workers._working(names, Prover(), 1, False) as connections:
+        received = workers._received(connections)
+        next(received)
+        (child,) = multiprocessing.active_children()
+        os.kill(child.pid, signal.SIGKILL)
+        with pytest.raises(RuntimeError, match="ended before time"):
+            list(received)
+
+
+def test_few_theorems_are_not_worth_a_process():
+    assert workers.processes(1) == workers.processes(len(THEOREMS)) == 1
+    assert 1 <= workers.processes(10_000) <= (os.cpu_count() or 1)
+
+
+def test_an_interrupt_of_all_processes_is_no_traceback():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gridproof", "prove", "--jobs", "2", "--seeds", "1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(1.5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate()
+    assert process.returncode == 130 and b"Traceback" not in error
