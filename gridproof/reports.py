@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gridproof.annotations import annotation, ten
 from spec.prove import VERDICTS, Result
 
 PROVE_SCHEMA = "gridproof/prove/1"
@@ -115,8 +116,9 @@ def github_lines(results: Sequence[Result]) -> list[str]:
     counts = summary(results)
     total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
     bad = [r for r in results if r.verdict != "proved"]
-    lines = [f"::{'error' if bad else 'notice'} title=gridproof prove::{total}"]
-    for result in bad[:9]:
+    head = annotation("error" if bad else "note", "gridproof prove", total)
+    lines = []
+    for result in bad:
         why = result.reason or f"it fails at {spelled(result.counterexample)}"
-        lines.append(f"::error title={result.theorem.id}::{result.verdict}: {why}")
-    return lines
+        lines.append(annotation("error", result.theorem.id, f"{result.verdict}: {why}"))
+    return ten(head, lines)

@@ -440,13 +440,6 @@ def test_what_is_no_regular_file_is_not_read(gridproof, tmp_path):
         assert run.code == 2 and "no regular file" in run.err
 
 
-def test_a_file_of_launch_commands_is_for_a_later_version(gridproof, tmp_path):
-    file = tmp_path / "launch.sh"
-    file.write_text("sglang serve\n")
-    run = gridproof("check", str(file))
-    assert run.code == 3 and "later version" in run.err
-
-
 def test_a_fault_of_gridproof_itself_exits_70(gridproof, monkeypatch):
     monkeypatch.setattr("gridproof.commands.designs.run", lambda *a: 1 // 0)
     run = gridproof("designs")

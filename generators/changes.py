@@ -1,0 +1,98 @@
+"""Changes to the flags of a launch: what may be tried, and the words of the launch with a change made."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+
+from generators.check import Judgement
+from generators.flags import field_of
+from generators.launch import Launch
+from generators.words import Word
+from spec.sglang.configuration import Configuration
+from spec.sglang.rules import grids
+
+Flags = Mapping[str, str]
+INTERVAL, CHUNKED, PAGE = "--mamba-track-interval", "--chunked-prefill-size", "--page-size"
+STRATEGY, NO_OVERLAP, DCP = (
+    "--mamba-radix-cache-strategy",
+    "--disable-overlap-schedule",
+    "--dcp-size",
+)
+
+
+def _at_least(least: int, step: int) -> int:
+    """The smallest multiple of `step` that is not below `least`."""
+    return -(-least // step) * step
+
+
+def _intervals(c: Configuration) -> list[Flags]:
+    """Intervals on the grids, the nearest first (tokens)."""
+    least = max(c.mamba_track_interval, c.speculative_num_draft_tokens)
+    if c.recurrence == "mamba2":
+        least = max(least, c.mamba_chunk_size)
+    steps = (c.page_size, grids.tree_page(c), grids.checkpoint_grid(c))
+    found = [_at_least(least, step) for step in steps]
+    found.append(math.lcm(grids.tree_page(c), c.mamba_track_interval))
+    return [{INTERVAL: str(n)} for n in dict.fromkeys(found) if n != c.mamba_track_interval]
+
+
+def _prefills(c: Configuration) -> list[Flags]:
+    size = c.chunked_prefill_size
+    whole = [_at_least(size, c.page_size)] if size and size > 0 and size % c.page_size else []
+    return [{CHUNKED: str(n)} for n in [*whole, -1] if n != size]
+
+
+def _strategies(c: Configuration) -> list[Flags]:
+    named = [s for s in ("extra_buffer", "extra_buffer_lazy") if s != c.strategy]
+    lazily: list[Flags] = [{STRATEGY: s} for s in named]
+    return [*lazily, {NO_OVERLAP: ""}] if c.overlap else lazily
+
+
+def _ranks(c: Configuration) -> list[Flags]:
+    if c.tp_size is None or c.tp_size % c.dcp_size == 0:
+        return []
+    fitting = (n for n in range(min(c.dcp_size, c.tp_size), 0, -1) if c.tp_size % n == 0)
+    return [{DCP: str(next(fitting))}]
+
+
+def _pages(c: Configuration) -> list[Flags]:
+    """Pages within the model's chunk that divide it: the largest at most the present one, then the chunk itself."""
+    chunk = c.mamba_chunk_size
+    fitting = [n for n in range(1, chunk + 1) if chunk % n == 0 and n <= c.page_size]
+    return [{PAGE: str(n)} for n in dict.fromkeys((fitting[-1], 1)) if n != c.page_size]
+
+
+def candidates(judgement: Judgement) -> Iterator[Flags]:
+    """Changes that may mend what was found, fewer flags first; each mechanism that is wrong has its own."""
+    c, readers = judgement.configuration, judgement.readers
+    groups: list[list[Flags]] = []
+    if judgement.verdict == "rejected":
+        groups = [_intervals(c), _prefills(c), _strategies(c), _ranks(c), _pages(c)]
+        yield from itertools.chain.from_iterable(groups)
+        groups = [_intervals(c), _prefills(c)]
+    elif judgement.verdict == "inert":
+        groups = [_pages(c)]
+    else:
+        if "unsafe" in (readers.get("decode"), readers.get("verify")):
+            groups.append(_intervals(c))
+        if readers.get("extend") == "unsafe":
+            groups.append([*_prefills(c), *_pages(c)])
+        if readers.get("slots") == "unsafe":
+            groups.append(_strategies(c))
+    for combination in itertools.product(*groups):
+        if combination:
+            yield {flag: value for change in combination for flag, value in change.items()}
+
+
+def changed(launch: Launch, flags: Flags) -> list[Word]:
+    """The words of a launch with these flags set: in place where they stand, else at the end."""
+    words = list(launch.words)
+    for flag, value in flags.items():
+        setting = launch.settings.get(field_of(flag))
+        if setting is None:
+            words += [Word(flag), Word(value)] if value else [Word(flag)]
+        else:
+            words = [w if w is not setting.holder else setting.holding(value) for w in words]
+    return words

@@ -1,0 +1,160 @@
+"""YAML and JSON: lists under command, args and entrypoint, and texts that hold shell commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from generators.commands import has_launch
+from generators.flags import is_telling, only_flags
+from generators.inputs.base import (
+    ITEMS,
+    LIST,
+    Command,
+    Document,
+    Item,
+    Problem,
+    shell_items,
+    unplaced,
+)
+from generators.words import Word
+
+_KEYS = ("entrypoint", "command", "args")
+# Deeper nesting is refused before the parser sees it; no launch is written so.
+_DEEPEST = 100
+
+
+class Yaml:
+    """Kubernetes, compose, CI and recipe files; an anchor is read once, however often it is named."""
+
+    name = "YAML"
+
+    def claims(self, path: PurePath) -> bool:
+        return path.suffix.lower() in (".yaml", ".yml", ".json")
+
+    def sniffs(self, text: str) -> bool:
+        return re.search(r"\A(?:\s|#[^\n]*\n|---)*(?:- )?[\w.-]+:(?:\s|$)", text) is not None
+
+    def items(self, document: Document) -> Iterator[Item]:
+        import yaml
+
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        try:
+            _refuse_deep(document.text)
+            for root in yaml.compose_all(document.text, Loader=loader):
+                yield from _Walk(document).of(root)
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            mark = getattr(error, "problem_mark", None)
+            line = document.line + mark.line if mark else None
+            why = getattr(error, "problem", None) or str(error).split("\n")[0]
+            yield Problem(document.source, line, f"not valid YAML ({why[:120]})")
+
+
+def _refuse_deep(text: str) -> None:
+    depth = 0
+    for match in re.finditer(r"[\[{\]}]|^(?:[ ]*[-?:][ ])+", text, re.MULTILINE):
+        if match[0][-1] == " ":
+            deep = len(match[0]) // 2 > 4 * _DEEPEST
+        else:
+            depth = max(0, depth + (1 if match[0] in "[{" else -1))
+            deep = depth > _DEEPEST
+        if deep:
+            raise ValueError("nested too deeply")
+
+
+class _Walk:
+    """One pass over the nodes of a document."""
+
+    def __init__(self, document: Document):
+        self.document = document
+        self.seen: set[int] = set()
+
+    def of(self, root: Any) -> Iterator[Item]:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node is None or id(node) in self.seen:
+                continue
+            self.seen.add(id(node))
+            if node.id == "mapping":
+                yield from self.mapping(node)
+                waiting += [value for _, value in reversed(node.value)]
+            elif node.id == "sequence":
+                yield from self.sequence(node)
+                waiting += reversed(node.value)
+            else:
+                yield from self.scalar(node)
+
+    def mapping(self, node: Any) -> Iterator[Item]:
+        """What a container runs: entrypoint, command and args, one behind the other."""
+        by_key = {
+            k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)
+        }
+        lists = [by_key[k] for k in _KEYS if k in by_key and self.words(by_key[k]) is not None]
+        image = by_key.get("image")
+        name = image.value if image is not None and image.id == "scalar" else None
+        if len(lists) > 1 or (lists and name):
+            self.seen |= {id(part) for part in lists}
+            self.seen |= {id(scalar) for part in lists for scalar in part.value}
+            yield from self.command(lists, name)
+        yield from self.settings(by_key)
+
+    def settings(self, by_key: dict[str, Any]) -> Iterator[Item]:
+        """A configuration file of the engine: its keys are flags without their dashes."""
+        flags = {"--" + k.replace("_", "-"): v for k, v in by_key.items() if v.id == "scalar"}
+        if not any(is_telling(flag) for flag in flags):
+            return
+        words: list[Word] = []
+        for flag, value in flags.items():
+            line = self.document.lines.of(value.start_mark.index)
+            if value.value.lower() in ("true", "false"):
+                words += [Word(flag, line)] if value.value.lower() == "true" else []
+            else:
+                words.append(Word(f"{flag}={value.value}", line))
+        yield Command(self.document.source, words[0].line or 1, tuple(words), "", "sglang")
+
+    def sequence(self, node: Any) -> Iterator[Item]:
+        """A list that is a command by itself; else each of its texts is looked at alone."""
+        words = self.words(node)
+        if not words:
+            return
+        if has_launch(words) or only_flags(words):
+            self.seen |= {id(scalar) for scalar in node.value}
+            yield from self.command([node], None)
+
+    def words(self, node: Any) -> list[Word] | None:
+        if node.id != "sequence" or any(part.id != "scalar" for part in node.value):
+            return None
+        return [self.word(part) for part in node.value]
+
+    def word(self, node: Any) -> Word:
+        start, end = node.start_mark.index, node.end_mark.index
+        word = self.document.lines.word(str(node.value), start, end)
+        return replace(word, span=None) if node.style in ("|", ">") else word
+
+    def command(self, lists: list[Any], image: str | None) -> Iterator[Item]:
+        words = tuple(word for part in lists for word in self.words(part) or ())
+        if not words:
+            return
+        style = LIST if lists[-1].flow_style else ITEMS
+        engine = "sglang" if not has_launch(words) and only_flags(words) else None
+        yield Command(
+            self.document.source, words[0].line or 1, words, style, engine=engine, image=image
+        )
+
+    def scalar(self, node: Any) -> Iterator[Item]:
+        """A text that holds shell commands; one whose characters stand in the file as they are keeps its places."""
+        text = str(node.value)
+        if not any(c.isspace() for c in text.strip()):
+            return
+        start, end = node.start_mark.index, node.end_mark.index
+        if node.style in ("|", ">"):
+            start = self.document.text.find("\n", start, end) + 1 or end
+        elif node.style in ("'", '"'):
+            part = Document(self.document.source, text, self.document.lines.of(start))
+            yield from unplaced(shell_items(part))
+            return
+        yield from shell_items(self.document, start, end, folded=node.style != "|")
