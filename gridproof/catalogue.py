@@ -16,6 +16,7 @@ from generators.coverage import TIERS, Exclusion, exclusions, instances
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
 from gridproof import files
+from gridproof.explaining import example_of, facts
 from spec.sglang.designs import DESIGNS
 from spec.sglang.theorems import LIBRARY
 
@@ -57,19 +58,29 @@ def theorems() -> str:
 
 
 def findings() -> str:
-    """The catalogue of finding codes."""
+    """The catalogue of finding codes, each with its example."""
     lines = [
         "# Finding codes",
         "",
-        "`gridproof explain CODE` prints these. This page is written by `tox -e docs`.",
+        "`gridproof explain CODE` prints these. This page is written by `tox -e docs`; a test runs every example.",
         "",
-        "| code | name | meaning | excluded by the theorem |",
-        "| --- | --- | --- | --- |",
+        "| code | name | severity | meaning | excluded by the theorem |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for code in CODES.values():
         theorem = f"`{code.theorem}`" if code.theorem else "-"
-        lines.append(f"| {code.id} | {code.name} | {code.means} | {theorem} |")
+        cells = (code.id, code.name, code.severity, code.means, theorem)
+        lines.append(f"| {' | '.join(cells)} |")
+    for code in CODES.values():
+        lines += ["", f"## {code.id} {code.name}", "", f"{_sentence(code.means)}"]
+        lines += ["", *(f"- {label}: {text}" for label, text in facts(code))]
+        if (example := example_of(code)) is not None:
+            lines += ["", f"    {example[0]}", "", "use instead", "", f"    {example[1]}"]
     return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def designs() -> str:

@@ -358,14 +358,26 @@ def check(ctx: click.Context, paths: tuple[Path, ...], exit_zero: bool, **option
     _finish(code, exit_zero)
 
 
-@main.command()
-@click.argument("what", metavar="CODE|CASE")
+EXPLAIN_EPILOG = """\b
+Examples:
+  gridproof explain GP101
+  gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
+  gridproof explain cases.json --html timeline.html
+"""
+
+
+@main.command(epilog=EXPLAIN_EPILOG)
+@click.argument("what", metavar="CODE|CASES")
+@click.option("--case", help="only the case of this id")
+@click.option(
+    "--html", type=_Place(path_type=Path), help="write the timelines as one self-contained page"
+)
 @click.pass_context
-def explain(ctx: click.Context, what: str) -> None:
-    """Tell what a finding code means; walking through a case comes in a later version."""
+def explain(ctx: click.Context, what: str, case: str | None, html: Path | None) -> None:
+    """Tell what a finding code means, or walk through the cases that search found."""
     from gridproof.commands import explain as command
 
-    _finish(command.run(_output(ctx), what))
+    _finish(command.run(_output(ctx), what, case, html))
 
 
 @main.command()

@@ -252,7 +252,7 @@ BAD = [
     (("emit", "--out", "no-such-folder"), 3, "no CASES"),
     (("replay",), 3, "not part of this version"),
     (("explain", "GP999"), 2, "the codes are"),
-    (("explain", "cases.json"), 3, "later version"),
+    (("explain", "cases.json"), 2, "cannot be read"),
     (("check",), 3, "no launch command"),
     (("check", "--", "sglang", "serve", "--page-size", "sixty"), 2, "not a whole number"),
     (("check", "--engine", "sglang==1", "--", "sglang", "serve"), 2, "modelled ones are"),
