@@ -344,6 +344,11 @@ class _Check(click.Command):
 @click.option("--write", is_flag=True, help="with --fix: change the files in place")
 @click.option("--unsafe-fixes", is_flag=True, help="with --fix: also what no theorem covers")
 @click.option(
+    "--allow-none",
+    is_flag=True,
+    help="exit 0, not 3, where no launch command is found in the files",
+)
+@click.option(
     "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text"
 )
 @_EXIT_ZERO

@@ -34,6 +34,7 @@ class Options:
     fix: bool
     write: bool
     unsafe_fixes: bool
+    allow_none: bool
     waivers: Any
 
 
@@ -82,7 +83,7 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
     if command is not None:
         reader.of_command(command, found)
     reader.of_paths(paths, found)
-    if not found.targets and not found.findings:
+    if not found.targets and not found.findings and not options.allow_none:
         raise NothingToDo("no launch command was found in what was given")
     return found
 
