@@ -167,6 +167,8 @@ def _unmodelled(
         return "--config hands settings to a file that is not read with the command; check that file as well"
     if facts.recurrent is False:
         return "the model has no recurrent layers, so it keeps no such checkpoints"
+    if facts.unmodelled is not None:
+        return facts.unmodelled
     if given.value("disaggregation_mode", "null") not in ("null", "none"):
         return (
             "PD disaggregation (--disaggregation-mode) moves states by rules that are not modelled"

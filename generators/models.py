@@ -54,6 +54,7 @@ _WITHOUT = (
 class ModelFacts:
     """What is known of a model: chunk and backend's page (tokens), recurrence, whether it has recurrent layers.
 
+    `unmodelled`: what about it no rule covers, if there is something.
     `source` is where it stands: `model table`, `config.json` or, with nothing known, `assumed`.
     """
 
@@ -62,6 +63,7 @@ class ModelFacts:
     page_size: int | None = None
     recurrence: str | None = None
     recurrent: bool | None = None
+    unmodelled: str | None = None
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -11,13 +11,16 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from generators import emit
+from generators.check import Judgement
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
+from generators.judging import Judging
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
+from generators.published import configurations, verdicts
 from gridproof import files
 from gridproof.explaining import example_of, facts
-from spec.sglang.designs import DESIGNS
+from spec.sglang.designs import DESIGNS, RELEASES
 from spec.sglang.theorems import LIBRARY
 
 
@@ -185,11 +188,47 @@ def _spelled(exclusion: Exclusion) -> str:
     return ", ".join(f"`{n}`" if truth else f"not `{n}`" for n, truth in exclusion.literals)
 
 
+_SHORT = {"not_modelled": "not modelled"}
+
+
+def published() -> str:
+    """The table of published configurations: the verdict of every modelled release, and the readers that are unsafe."""
+    lines = [
+        "# Published configurations",
+        "",
+        "Launches that stand in upstream's tests, cookbooks, pull requests and issue texts "
+        "(`recipes/published/configurations.toml`), judged for every modelled release; behind `unsafe` the readers "
+        "that are. A test holds every verdict against the rules run on plain numbers. "
+        "This page is written by `tox -e docs`.",
+        "",
+        f"| launch | tree page | interval | {' | '.join(RELEASES)} |",
+        "| --- | --- | --- |" + " --- |" * len(RELEASES),
+    ]
+    judging = Judging()
+    for one in configurations():
+        judged = verdicts(one, judging)
+        newest = judged[RELEASES[-1]]
+        c = newest.configuration
+        cells = [one.id, str(newest.geometry["tree_page"]), str(c.mamba_track_interval)]
+        if one.launch.engine != "sglang":
+            cells[1:] = ["-", "-"]
+        cells += [_verdict(judged[release]) for release in RELEASES]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(judgement: Judgement) -> str:
+    unsafe = [reader for reader, verdict in judgement.readers.items() if verdict == "unsafe"]
+    text = _SHORT.get(judgement.verdict, judgement.verdict)
+    return f"{text} ({', '.join(unsafe)})" if unsafe else text
+
+
 PAGES = {
     "theorems.md": theorems,
     "findings.md": findings,
     "designs.md": designs,
     "coverage.md": coverage,
+    "published.md": published,
 }
 
 
