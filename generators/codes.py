@@ -275,6 +275,22 @@ STALE_WAIVER = Code(
     why="It would hide the finding if it came back.",
     accepted="no waiver",
 )
+WINDOW_GRID = Code(
+    "GP302",
+    "window-grid",
+    "the draft's convolution windows are kept on the interval as asked for, the states beside them on another grid",
+    severity="note",
+    why="It costs accepted drafts, not output: the target verifies every token.",
+    example=(
+        "0.5.23",
+        "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 32 "
+        "--speculative-algorithm DSPARK --speculative-num-draft-tokens 8",
+    ),
+    instead="sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 64 "
+    "--speculative-algorithm DSPARK --speculative-num-draft-tokens 8",
+    accepted="an interval that is a multiple of the checkpoint grid",
+    about=_GRID,
+)
 GUARD_PROTECTS_NOT = Code(
     "GP501",
     "guard-does-not-protect",
@@ -325,6 +341,7 @@ CODES = {
         EXTEND_ASSERTION,
         FLUSH,
         SLOT_SWAP,
+        WINDOW_GRID,
         GUARD_PROTECTS_NOT,
         GUARD_NOT_EVALUATED,
     )

@@ -136,6 +136,12 @@ def _more(design: Design, launch: Launch, judgement: Judgement) -> Iterator[Find
             "evaluated, as --page-size was left out"
         )
         yield _finding(codes.GUARD_NOT_EVALUATED, judgement, message)
+    if launch.convolves and c.speculates and design.grid("window", c) != design.grid("verify", c):
+        message = (
+            f"the draft's convolution windows are kept every {design.grid('window', c)} tokens, its states every "
+            f"{design.grid('verify', c)}"
+        )
+        yield _finding(codes.WINDOW_GRID, judgement, message)
     size, grid = c.chunked_prefill_size, judgement.geometry["checkpoint_grid"]
     if size is not None and 0 < size < grid:
         message = f"a prefill is cut every {size} tokens and checkpoints are {grid} apart, so a piece may leave none"

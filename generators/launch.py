@@ -44,7 +44,7 @@ class Launch:
 
     `sources`: where each value comes from; `unmodelled`: why no rule fits it, if so; `words`: the command from the
     word that starts the engine on; `settings`: the flags that were read, by field; `notes`: what there is to say
-    about its words; `reading`: how they were read.
+    about its words; `reading`: how they were read; `convolves`: the model's draft keeps convolution windows.
     """
 
     engine: str
@@ -58,6 +58,7 @@ class Launch:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
+    convolves: bool = False
 
     def again(self, words: Sequence[Word]) -> Launch:
         """Other words read in the same way: with the same values told, the same model's config."""
@@ -230,6 +231,7 @@ def read_words(
         settings=given.settings,
         notes=tuple(given.notes),
         reading={"told": told, "config": config, "resolved": resolved},
+        convolves=facts.convolves,
     )
 
 
@@ -248,9 +250,9 @@ def only_launch(
     return read_words(*found[0], told=told, config=config)
 
 
-def read_launch(command: Sequence[str]) -> Launch:
+def read_launch(command: Sequence[str], told: Mapping[str, Any] | None = None) -> Launch:
     """The configuration that one launch command resolves to; `BadInput` for a value no engine would take."""
-    return only_launch([Word(text) for text in command])
+    return only_launch([Word(text) for text in command], told=told)
 
 
 def told_from(pairs: Sequence[str]) -> dict[str, Any]:

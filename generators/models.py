@@ -54,7 +54,8 @@ _WITHOUT = (
 class ModelFacts:
     """What is known of a model: chunk and backend's page (tokens), recurrence, whether it has recurrent layers.
 
-    `unmodelled`: what about it no rule covers, if there is something.
+    `unmodelled`: what about it no rule covers, if there is something; `convolves`: its draft keeps convolution
+    windows beside the states.
     `source` is where it stands: `model table`, `config.json` or, with nothing known, `assumed`.
     """
 
@@ -64,6 +65,7 @@ class ModelFacts:
     recurrence: str | None = None
     recurrent: bool | None = None
     unmodelled: str | None = None
+    convolves: bool = False
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -7,12 +7,10 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from generators.check import Judgement
 from generators.judging import Judging
-from generators.launch import Launch, only_launch
-from generators.words import Word
+from generators.launch import Launch, read_launch
 from spec.sglang.designs import DESIGNS
 
 FILE = Path(__file__).parents[1] / "recipes" / "published" / "configurations.toml"
@@ -30,9 +28,8 @@ class Published:
 def configurations(file: Path = FILE) -> Iterator[Published]:
     """The configurations of a file of them."""
     for entry in tomllib.loads(file.read_text(encoding="utf-8"))["launch"]:
-        words = [Word(text) for text in shlex.split(entry["command"])]
-        told: dict[str, Any] = entry.get("set", {})
-        yield Published(entry["id"], entry["source"], only_launch(words, told=told))
+        launch = read_launch(shlex.split(entry["command"]), entry.get("set"))
+        yield Published(entry["id"], entry["source"], launch)
 
 
 def verdicts(published: Published, judging: Judging) -> dict[str, Judgement]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class Reader:
         for path in paths:
             if str(path) == STANDARD_INPUT:
                 self._of_text(STANDARD_INPUT, _standard_input(), Path(), None, found)
-            elif path.is_dir():
+            elif os.path.isdir(path):
                 for file in files_below(path):
                     self._of_met_file(file, found)
             else:
@@ -133,12 +134,4 @@ def _standard_input() -> str:
         data = sys.stdin.buffer.read(inputs.LARGEST + 1)
     except (OSError, AttributeError):
         raise NothingToDo("standard input cannot be read") from None
-    if len(data) > inputs.LARGEST:
-        raise BadInput(f"standard input: not read, as it is larger than {inputs.LARGEST >> 20} MiB")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput("standard input: cannot be read (it is no UTF-8 text)") from None
-    if "\x00" in text:
-        raise BadInput("standard input: cannot be read (it is no text)")
-    return text
+    return inputs.plain_text(data, "standard input")

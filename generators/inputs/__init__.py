@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from generators.commands import has_launch, launches, mentions_an_engine
-from generators.errors import BadInput
+from generators.errors import BadInput, decoded, read_bytes
 from generators.inputs.base import Command, Document, Format, Item, Problem
 from generators.inputs.dockerfile import Dockerfile
 from generators.inputs.flags_file import FlagsFile
@@ -49,21 +50,21 @@ def is_claimed(path: PurePath) -> bool:
 
 def text_of(path: Path) -> str:
     """The text of a file; `BadInput` for one that is no text, too large or cannot be read."""
-    try:
-        if not path.exists() and not path.is_symlink():
-            raise BadInput(f"{path}: there is no such file; a launch command goes behind '--'")
-        if not path.is_file():
-            raise BadInput(f"{path}: cannot be read (it is no regular file)")
-        if path.stat().st_size > LARGEST:
-            raise BadInput(f"{path}: not read, as it is larger than {LARGEST >> 20} MiB")
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{path}: cannot be read (it is no UTF-8 text)") from None
-    except (OSError, RuntimeError) as error:
-        why = getattr(error, "strerror", None) or "a link that leads back to itself"
-        raise BadInput(f"{path}: cannot be read ({why})") from None
+    if not os.path.lexists(path):
+        shown = str(path) if len(str(path)) <= 80 else f"{str(path)[:80]}..."
+        raise BadInput(f"{shown}: there is no such file; a launch command goes behind '--'")
+    if os.path.isfile(path) and os.path.getsize(path) > LARGEST:
+        raise BadInput(f"{path}: not read, as it is larger than {LARGEST >> 20} MiB")
+    return plain_text(read_bytes(path), str(path))
+
+
+def plain_text(data: bytes, name: str) -> str:
+    """Bytes as a text to look for commands in; `BadInput` for more than is read, or what is no text."""
+    if len(data) > LARGEST:
+        raise BadInput(f"{name}: not read, as it is larger than {LARGEST >> 20} MiB")
+    text = decoded(data, name)
     if "\x00" in text:
-        raise BadInput(f"{path}: cannot be read (it is no text)")
+        raise BadInput(f"{name}: cannot be read (it is no text)")
     return text
 
 

@@ -97,9 +97,10 @@ def test_a_value_that_the_command_does_not_hold_is_assumed_told_or_read(gridproo
         (("--write", "--", "sglang", "serve"), "--fix"),
         (("--fix", "--all-releases", "--", "sglang", "serve"), "--engine"),
         (("none.sh",), "no such file.*--"),
+        (("sglang serve " + "--page-size 64 " * 500,), "no such file.*--"),
         (("binary.sh",), "no UTF-8"),
         (("zeros.sh",), "no text"),
-        (("loop.sh",), "no regular file"),
+        (("loop.sh",), "symbolic links"),
         (("large.sh",), "larger than"),
     ],
 )
