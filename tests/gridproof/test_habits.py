@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-SAFE = "sglang serve --page-size 1\n"
-UNSAFE = "sglang serve --page-size 64\n"
+LAZY = "--mamba-radix-cache-strategy extra_buffer_lazy"
+SAFE = f"sglang serve {LAZY} --page-size 1\n"
+UNSAFE = f"sglang serve {LAZY} --page-size 64\n"
 
 
 def test_the_hook_passes_what_is_safe_or_no_launch_and_stops_the_rest(gridproof, root, tmp_path):
