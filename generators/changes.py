@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from generators.check import Judgement
-from generators.flags import field_of
+from generators.flags import LARGEST, field_of
 from generators.launch import Launch
 from generators.words import Word
 from spec.sglang.configuration import Configuration
@@ -35,7 +35,8 @@ def _intervals(c: Configuration) -> list[Flags]:
     steps = (c.page_size, grids.tree_page(c), grids.checkpoint_grid(c))
     found = [_at_least(least, step) for step in steps]
     found.append(math.lcm(grids.tree_page(c), c.mamba_track_interval))
-    return [{INTERVAL: str(n)} for n in dict.fromkeys(found) if n != c.mamba_track_interval]
+    others = (n for n in dict.fromkeys(found) if n != c.mamba_track_interval)
+    return [{INTERVAL: str(n)} for n in others if n <= LARGEST]
 
 
 def _prefills(c: Configuration) -> list[Flags]:
@@ -51,17 +52,16 @@ def _strategies(c: Configuration) -> list[Flags]:
 
 
 def _ranks(c: Configuration) -> list[Flags]:
+    """Ranks that divide the tensor-parallel ones, where they do not."""
     if c.tp_size is None or c.tp_size % c.dcp_size == 0:
         return []
-    fitting = (n for n in range(min(c.dcp_size, c.tp_size), 0, -1) if c.tp_size % n == 0)
-    return [{DCP: str(next(fitting))}]
+    return [{DCP: str(math.gcd(c.tp_size, c.dcp_size))}]
 
 
 def _pages(c: Configuration) -> list[Flags]:
-    """Pages within the model's chunk that divide it: the largest at most the present one, then the chunk itself."""
-    chunk = c.mamba_chunk_size
-    fitting = [n for n in range(1, chunk + 1) if chunk % n == 0 and n <= c.page_size]
-    return [{PAGE: str(n)} for n in dict.fromkeys((fitting[-1], 1)) if n != c.page_size]
+    """Pages that divide the model's chunk: one that the present page is a multiple of, then one token."""
+    fitting = dict.fromkeys((math.gcd(c.page_size, c.mamba_chunk_size), 1))
+    return [{PAGE: str(n)} for n in fitting if n != c.page_size]
 
 
 def candidates(judgement: Judgement) -> Iterator[Flags]:

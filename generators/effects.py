@@ -21,7 +21,7 @@ from spec.sglang.configuration import Configuration
 from spec.sglang.designs import Design
 from spec.sglang.rules import grids
 
-# Checkpoints looked at; a longer period is looked at in its beginning only, and no share is told.
+# Checkpoints looked at; where a period is longer, only what the case itself shows is told.
 _MOST = 1 << 16
 
 
@@ -64,27 +64,28 @@ def _on_a_grid(
     design: Design, c: Configuration, reader: str, take: Callable[..., Checkpoint]
 ) -> dict[str, Any]:
     page, grid = grids.tree_page(c), design.grid(reader, c)
+    lost = {"first_lost_depth": int(grid) if grid < page else None}
     period = page // gcd(page, grid)
+    if period > _MOST:
+        return lost
     first = -(-page // grid) * grid
-    depths = first + grid * numpy.arange(min(period, _MOST), dtype=numpy.int64)
-    checkpoints = take(design, c, depths)
-    reach = _reach(design, c, checkpoints, len(depths))
-    return reach | {
-        "first_lost_depth": int(grid) if grid < page else None,
-        "share": reach["share"] if period <= _MOST else None,
-    }
+    depths = first + grid * numpy.arange(period, dtype=numpy.int64)
+    return lost | _reach(design, c, take(design, c, depths), period)
 
 
 def _of_extends(design: Design, c: Configuration) -> dict[str, Any]:
-    prefixes = numpy.arange(min(grids.tree_page(c), _MOST), dtype=numpy.int64)
+    page = grids.tree_page(c)
+    if page > _MOST:
+        return {}
+    prefixes = numpy.arange(page, dtype=numpy.int64)
     checkpoints = extend_checkpoint(design, c, prefixes, prefixes + design.grid("extend", c))
-    return _reach(design, c, checkpoints, len(prefixes))
+    return _reach(design, c, checkpoints, page)
 
 
 def _reach(design: Design, c: Configuration, checkpoints: Checkpoint, size: int) -> dict[str, Any]:
     wrong = numpy.broadcast_to(misplaced(design, c, checkpoints), (size,)).astype(bool)
     if not wrong.any():
-        return {"share": None}
+        return {}
     replayed = numpy.broadcast_to(checkpoints.state - node_of(design, c, checkpoints), (size,))
     most = replayed[wrong][numpy.argmax(numpy.abs(replayed[wrong]))]
     return {"share": round(float(wrong.mean()), 4), "most_replayed": int(most)}

@@ -45,7 +45,7 @@ _TEXT = (
 _FIELD_OF = {spelling: name for name, spellings in FLAGS.items() for spelling in spellings}
 _SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spelling in spellings}
 _READ = (*_FIELD_OF, *_SWITCH_OF)
-_LARGEST = 1 << 31
+LARGEST = 1 << 31
 # Flags that no other engine has: a list of flags with one of them is meant for SGLang.
 _TELLING = (
     *("--page-size", "--dcp-size", "--mamba-track-interval", "--chunked-prefill-size"),
@@ -121,15 +121,15 @@ def only_flags(words: Sequence[Word]) -> bool:
 
 def _number(spelling: str, text: str) -> int:
     try:
-        value = int(text) if len(text) <= 40 else _LARGEST + 1
+        value = int(text) if len(text) <= 40 else LARGEST + 1
     except ValueError:
         raise BadInput(f"{spelling}: {text[:40]!r} is not a whole number") from None
     least = -1 if spelling == "--chunked-prefill-size" else 1
-    if not least <= value <= _LARGEST or value == 0:
+    if not least <= value <= LARGEST or value == 0:
         wanted = "-1 (off) or at least 1" if least == -1 else "at least 1"
         shown = text if len(text) <= 20 else f"{text[:20]}..."
         raise BadInput(
-            f"{spelling}: {shown} is not accepted; it must be {wanted}, at most {_LARGEST}"
+            f"{spelling}: {shown} is not accepted; it must be {wanted}, at most {LARGEST}"
         )
     return value
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from generators.commands import launches
 from generators.errors import BadInput
-from generators.flags import FLAGS, Given, Note, Setting, read_flags
+from generators.flags import FLAGS, LARGEST, Given, Note, Setting, read_flags
 from generators.models import ModelFacts, facts_of_model
 from generators.words import Word
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
@@ -276,6 +276,6 @@ def _told(name: str, text: str) -> Any:
             )
         return text
     least = 0 if name == "speculative_num_draft_tokens" else 1
-    if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= 1 << 31:
-        raise BadInput(f"--set {name}: {text[:40]!r} is no whole number from {least} to {1 << 31}")
+    if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= LARGEST:
+        raise BadInput(f"--set {name}: {text[:40]!r} is no whole number from {least} to {LARGEST}")
     return int(text)

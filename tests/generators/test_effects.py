@@ -58,3 +58,10 @@ def test_the_reach_of_an_extend_is_counted_over_the_prefixes_within_a_page():
 def test_an_assertion_has_no_wrong_depth():
     c, found = cases("--page-size 64 --dcp-size 8")
     assert affected(V18, c, found["GP204"])["first_wrong_depth"] is None
+
+
+def test_of_a_period_too_long_to_look_at_only_the_case_is_told():
+    c, found = cases("--page-size 64 --dcp-size 65536 --tp-size 65536 --mamba-track-interval 64")
+    reach = affected(V18, c, found["GP101"])
+    assert reach["share"] is None and reach["first_lost_depth"] == 64
+    assert reach["most_replayed"] == found["GP101"].depths["replayed"]

@@ -157,6 +157,23 @@ def test_what_could_be_judged_is_judged_and_the_rest_is_said(gridproof, here, te
     assert told == ({code, "GP003"} if verdict == "not_modelled" and code else {code} - {None})
 
 
+@pytest.mark.parametrize("page", [1, 2**31 - 1, 2**31])
+@pytest.mark.parametrize("ranks", [2**31 - 2, 2**31])
+def test_the_largest_numbers_are_judged(gridproof, page, ranks):
+    launch = f"sglang serve --page-size {page} --dcp-size {ranks} --mamba-track-interval {page}"
+    for release in ("0.5.18", "0.5.23"):
+        run = gridproof(
+            "check",
+            "--set",
+            "mamba_chunk_size=1",
+            "--engine",
+            f"sglang=={release}",
+            "--",
+            *launch.split(),
+        )
+        assert run.code in (0, 1), run.err
+
+
 def test_near_names_of_other_flags_are_not_taken_for_misspelt(gridproof):
     run = gridproof(
         "check", "--", "sglang", "serve", "--dp-size", "2", "--pp-size", "2", "--ep-size", "2"
@@ -244,7 +261,7 @@ def test_fix_prints_the_corrected_command(gridproof):
 
 
 FIXABLE = {
-    "a.sh": "#!/bin/sh\nsglang serve --page-size 64 \\\n  --mamba-track-interval=100 \\\n  --chunked-prefill-size -1 # end\n",
+    "a.sh": "#!/bin/sh\n# not 100\nsglang serve --page-size 64 \\\n  --mamba-track-interval=100 \\\n  --chunked-prefill-size -1 # end\n",
     "Dockerfile": 'FROM x\nCMD ["sglang", "serve", "--page-size", "64", "--mamba-track-interval", "100"]\n',
     "k.yaml": "command: [sglang, serve]\nargs:\n  - --page-size\n  - '64' # why\nother: 1\n",
     "flow.yaml": "args: ['sglang', 'serve', '--page-size', '64']\n",

@@ -107,6 +107,11 @@ def test_a_template_is_a_hole_and_the_rest_is_read():
     assert [w.is_hole for w in item.words] == [False] * 3 + [True, True, False, False]
 
 
+def test_a_word_may_hold_a_hash_and_a_comment_ends_a_command():
+    (item,) = found("a.sh", "sglang serve --api-key 'a'#b --page-size 64 #--dcp-size 8\n")
+    assert texts(item) == ["sglang", "serve", "--api-key", "a#b", "--page-size", "64"]
+
+
 def test_behind_an_unclosed_quote_the_next_lines_are_read():
     text = f"sglang serve --model 'x\n{SHELL}\n"
     problem, command = found("a.sh", text)
