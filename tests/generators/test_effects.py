@@ -61,7 +61,7 @@ def test_an_assertion_has_no_wrong_depth():
 
 
 def test_of_a_period_too_long_to_look_at_only_the_case_is_told():
-    c, found = cases("--page-size 64 --dcp-size 65536 --tp-size 65536 --mamba-track-interval 64")
+    c, found = cases("--page-size 64 --dcp-size 131072 --tp-size 131072 --mamba-track-interval 64")
     reach = affected(V18, c, found["GP101"])
     assert reach["share"] is None and reach["first_lost_depth"] == 64
     assert reach["most_replayed"] == found["GP101"].depths["replayed"]
