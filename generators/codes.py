@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Code:
     """A finding code: stable identifier, name, what it means, the theorem that excludes it in a right design.
 
-    `severity`: note, warning or error; `why`: what it costs; `example`: a release and a launch that has it, `instead`: a launch that has not (of the same
-    release); `accepted`: what would be; `about`: the fields whose flags it stands at; `upstream`: SGLang's changes
-    and issues, by number.
+    `severity`: note, warning or error; `why`: what it costs; `example`: a release and a launch that has it,
+    `instead`: a launch that has not (of the same release); `accepted`: what would be; `about`: the fields whose flags
+    it stands at; `upstream`: SGLang's changes, by number.
     """
 
     id: str
@@ -152,7 +152,6 @@ EXTEND_ROW = Code(
     instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
     accepted="a page no larger than the model's chunk, or a release from 0.5.19 on",
     about=("page_size",),
-    upstream=(35412,),
 )
 EXTEND_ASSERTION = Code(
     "GP204",
@@ -164,7 +163,6 @@ EXTEND_ASSERTION = Code(
     instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
     accepted="prefill pieces that end on the cache chunk, or a release from 0.5.19 on",
     about=_CUTS,
-    upstream=(35412,),
 )
 FLUSH = Code(
     "GP301",

@@ -165,7 +165,7 @@ def _unmodelled(
             f"--set {_NEEDED[name]}=VALUE gives it"
         )
     if "config_file" in given.settings or "config_file" in given.holes:
-        return "--config hands settings to a file that is not read with the command; check that file as well"
+        return "--config hands settings to a file that is not there to be read"
     if facts.recurrent is False:
         return "the model has no recurrent layers, so it keeps no such checkpoints"
     if facts.unmodelled is not None:
@@ -235,10 +235,8 @@ def read_words(
     )
 
 
-def only_launch(
-    words: Sequence[Word], *, told: Mapping[str, Any] | None = None, config: Path | None = None
-) -> Launch:
-    """The one launch in the words of a command; `BadInput` where there is none, or more than one."""
+def only_launched(words: Sequence[Word]) -> tuple[str, list[Word]]:
+    """The one engine that a command starts and its words; `BadInput` where there is none, or more than one."""
     found = launches(words)
     if len(found) > 1:
         raise BadInput("this command starts more than one engine; give one launch at a time")
@@ -247,12 +245,12 @@ def only_launch(
             "no engine is started by this command; accepted are 'python -m sglang.launch_server ...' "
             "and 'sglang serve ...', alone or inside another command"
         )
-    return read_words(*found[0], told=told, config=config)
+    return found[0]
 
 
 def read_launch(command: Sequence[str], told: Mapping[str, Any] | None = None) -> Launch:
     """The configuration that one launch command resolves to; `BadInput` for a value no engine would take."""
-    return only_launch([Word(text) for text in command], told=told)
+    return read_words(*only_launched([Word(text) for text in command]), told=told)
 
 
 def told_from(pairs: Sequence[str]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from generators.check import Finding
 from generators.commands import launches
 from generators.errors import BadInput, NothingToDo
 from generators.inputs import Command, Problem, releases
+from generators.inputs.engine_config import with_settings
 from generators.inputs.releases import Pinned
 from generators.inputs.walk import files_below
-from generators.launch import Launch, only_launch, read_words
+from generators.launch import Launch, only_launched, read_words
 from generators.waivers import Waiver, in_text
 from generators.words import Word
 
@@ -71,7 +72,7 @@ class Reader:
     def of_command(self, words: Sequence[str], found: Found) -> None:
         """The one launch of a command given after `--`."""
         command = Command(COMMAND, 0, tuple(Word(text) for text in words))
-        launch = only_launch(command.words, told=self.told, config=self.config)
+        launch = self._launch(*only_launched(command.words), Path())
         found.targets.append(Target(COMMAND, None, launch, command))
 
     def of_paths(self, paths: Sequence[Path], found: Found) -> None:
@@ -104,14 +105,19 @@ class Reader:
             if isinstance(item, Problem):
                 found.findings.append(_malformed(source, item.line, item.message))
             else:
-                self._of_item(item, found.pinned(item.image, folder), found)
+                self._of_item(item, folder, found)
 
-    def _of_item(self, command: Command, pinned: Pinned | None, found: Found) -> None:
+    def _launch(
+        self, engine: str, words: Sequence[Word], folder: Path, resolved: bool = False
+    ) -> Launch:
+        words = with_settings(words, folder)
+        return read_words(engine, words, told=self.told, config=self.config, resolved=resolved)
+
+    def _of_item(self, command: Command, folder: Path | None, found: Found) -> None:
+        pinned = found.pinned(command.image, folder)
         try:
             for engine, words in _launched(command):
-                launch = read_words(
-                    engine, words, told=self.told, config=self.config, resolved=command.resolved
-                )
+                launch = self._launch(engine, words, folder or Path(), command.resolved)
                 line = next((w.line for w in words if w.line), command.line)
                 found.targets.append(Target(command.source, line, launch, command, pinned))
         except BadInput as error:

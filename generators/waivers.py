@@ -14,7 +14,8 @@ from generators.codes import CODES
 from generators.errors import BadInput
 
 _COMMENT = re.compile(
-    r"(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive[ \t]+((?:GP\d{3}[ \t]*,?[ \t]*)+):?[ \t]*([^\n]*)"
+    r"(?:^|(?<=\s))(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive[ \t]+((?:GP\d{3}[ \t]*,?[ \t]*)+):?[ \t]*([^\n]*)",
+    re.MULTILINE,
 )
 _ACCEPTED = "accepted is '# gridproof: waive GP401: the reason'"
 

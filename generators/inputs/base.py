@@ -9,7 +9,8 @@ from pathlib import PurePath
 from typing import Protocol
 
 from generators import shell
-from generators.commands import mentions_an_engine
+from generators.commands import has_launch, mentions_an_engine
+from generators.flags import only_flags
 from generators.words import Lines, Word
 
 # How the words of a command are written, and so how one is put between two others.
@@ -91,6 +92,16 @@ def shell_items(
                 yield Problem(document.source, piece.line, message)
         else:
             yield Command(document.source, piece[0].line or document.line, tuple(piece))
+
+
+def list_command(
+    source: str, words: tuple[Word, ...], style: str, image: str | None = None
+) -> Iterator[Command]:
+    """The command of a list of words that starts an engine, or that holds flags which only one engine has."""
+    launch = has_launch(words)
+    if launch or only_flags(words):
+        engine = None if launch else "sglang"
+        yield Command(source, words[0].line or 1, words, style, engine=engine, image=image)
 
 
 def placed(items: Iterable[Item], document: Document) -> Iterator[Item]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
 
-from generators.inputs.base import LIST, Command, Document, Item, Problem, shell_items
+from generators.inputs.base import (
+    LIST,
+    Command,
+    Document,
+    Item,
+    Problem,
+    list_command,
+    shell_items,
+)
 
 _INSTRUCTION = re.compile(
     r"^[ \t]*(FROM|CMD|ENTRYPOINT|RUN)[ \t]+((?:[^\n]*\\[ \t]*\r?\n)*[^\n]*)",
@@ -82,9 +91,10 @@ def _run_by(stage: dict[str, list[Item]], image: str | None) -> Iterator[Item]:
     joined = [item for item in (*entry, *arguments) if isinstance(item, Command)]
     if len(entry) == len(arguments) == 1 and len(joined) == 2 and joined[0].style == LIST:
         words = (*joined[0].words, *joined[1].words)
-        yield Command(joined[0].source, joined[0].line, words, LIST, image=image)
+        yield from list_command(joined[0].source, words, LIST, image)
         return
     for item in (*entry, *arguments):
-        if isinstance(item, Command):
-            item = Command(item.source, item.line, item.words, item.style, image=image)
-        yield item
+        if isinstance(item, Command) and item.style == LIST:
+            yield from list_command(item.source, item.words, LIST, image)
+        else:
+            yield replace(item, image=image) if isinstance(item, Command) else item

@@ -7,9 +7,16 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from generators.commands import has_launch
-from generators.flags import only_flags
-from generators.inputs.base import LIST, Command, Document, Item, Problem, shell_items, unplaced
+from generators.inputs.base import (
+    LIST,
+    Command,
+    Document,
+    Item,
+    Problem,
+    list_command,
+    shell_items,
+    unplaced,
+)
 from generators.words import TEMPLATE, Word
 
 
@@ -48,31 +55,24 @@ class _Walk:
         waiting: list[ast.AST] = [tree]
         while waiting:
             node = waiting.pop()
-            listed = self.listed(node)
-            if listed is not None:
-                yield listed
+            if found := list(self.listed(node)):
+                yield from found
                 continue
             if isinstance(node, ast.Constant | ast.JoinedStr):
                 yield from self.text(node)
             else:
                 waiting += reversed(list(ast.iter_child_nodes(node)))
 
-    def listed(self, node: ast.AST) -> Command | None:
+    def listed(self, node: ast.AST) -> Iterator[Command]:
+        """The command in the elements of a list or the arguments of a call, if at least one of them is a text."""
+        parts: list[ast.expr] = []
         if isinstance(node, ast.List | ast.Tuple):
             parts = node.elts
         elif isinstance(node, ast.Call):
             parts = node.args
-        else:
-            return None
-        words = tuple(self.word(part) for part in parts)
-        if not words or not any(isinstance(part, ast.Constant) for part in parts):
-            return None
-        launch = has_launch(words)
-        if not launch and not only_flags(words):
-            return None
-        engine = None if launch else "sglang"
-        line = words[0].line or self.document.line
-        return Command(self.document.source, line, words, LIST, engine=engine)
+        if any(isinstance(part, ast.Constant) for part in parts):
+            words = tuple(self.word(part) for part in parts)
+            yield from list_command(self.document.source, words, LIST)
 
     def word(self, node: ast.expr) -> Word:
         """An element as a word; one that is no plain text is a hole."""

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from generators.commands import has_launch
-from generators.flags import is_telling, only_flags
+from generators.flags import is_telling
 from generators.inputs.base import (
     ITEMS,
     LIST,
@@ -17,6 +16,7 @@ from generators.inputs.base import (
     Document,
     Item,
     Problem,
+    list_command,
     shell_items,
     unplaced,
 )
@@ -41,16 +41,51 @@ class Yaml:
     def items(self, document: Document) -> Iterator[Item]:
         import yaml
 
-        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
-            _refuse_deep(document.text)
-            for root in yaml.compose_all(document.text, Loader=loader):
+            for root in _roots(document.text):
                 yield from _Walk(document).of(root)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             line = document.line + mark.line if mark else None
             why = getattr(error, "problem", None) or str(error).split("\n")[0]
             yield Problem(document.source, line, f"not valid YAML ({why[:120]})")
+
+
+def settings_of(text: str) -> list[Word] | None:
+    """The flags that a configuration file of the engine gives, without places; None where it is none."""
+    import yaml
+
+    try:
+        roots = list(_roots(text))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+    if len(roots) != 1 or roots[0] is None or roots[0].id != "mapping":
+        return None
+    return [Word(word.text) for word in _settings(Document("", text), _by_key(roots[0]))]
+
+
+def _roots(text: str) -> Iterator[Any]:
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _refuse_deep(text)
+    yield from yaml.compose_all(text, Loader=loader)
+
+
+def _by_key(node: Any) -> dict[str, Any]:
+    return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
+
+
+def _settings(document: Document, by_key: dict[str, Any]) -> list[Word]:
+    """Keys as flags: a true one is a switch, a false one is left out."""
+    words = []
+    for key, value in by_key.items():
+        flag = "--" + key.replace("_", "-")
+        if value.id != "scalar" or value.value.lower() == "false":
+            continue
+        text = flag if value.value.lower() == "true" else f"{flag}={value.value}"
+        words.append(Word(text, document.lines.of(value.start_mark.index)))
+    return words
 
 
 def _refuse_deep(text: str) -> None:
@@ -90,40 +125,28 @@ class _Walk:
 
     def mapping(self, node: Any) -> Iterator[Item]:
         """What a container runs: entrypoint, command and args, one behind the other."""
-        by_key = {
-            k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)
-        }
+        by_key = _by_key(node)
         lists = [by_key[k] for k in _KEYS if k in by_key and self.words(by_key[k]) is not None]
         image = by_key.get("image")
         name = image.value if image is not None and image.id == "scalar" else None
-        if len(lists) > 1 or (lists and name):
+        found = list(self.command(lists, name)) if len(lists) > 1 or (lists and name) else []
+        if found:
             self.seen |= {id(part) for part in lists}
             self.seen |= {id(scalar) for part in lists for scalar in part.value}
-            yield from self.command(lists, name)
+            yield from found
         yield from self.settings(by_key)
 
     def settings(self, by_key: dict[str, Any]) -> Iterator[Item]:
         """A configuration file of the engine: its keys are flags without their dashes."""
-        flags = {"--" + k.replace("_", "-"): v for k, v in by_key.items() if v.id == "scalar"}
-        if not any(is_telling(flag) for flag in flags):
-            return
-        words: list[Word] = []
-        for flag, value in flags.items():
-            line = self.document.lines.of(value.start_mark.index)
-            if value.value.lower() in ("true", "false"):
-                words += [Word(flag, line)] if value.value.lower() == "true" else []
-            else:
-                words.append(Word(f"{flag}={value.value}", line))
-        yield Command(self.document.source, words[0].line or 1, tuple(words), "", "sglang")
+        words = tuple(_settings(self.document, by_key))
+        if any(is_telling(word.text.partition("=")[0]) for word in words):
+            yield Command(self.document.source, words[0].line or 1, words, "", "sglang")
 
     def sequence(self, node: Any) -> Iterator[Item]:
         """A list that is a command by itself; else each of its texts is looked at alone."""
-        words = self.words(node)
-        if not words:
-            return
-        if has_launch(words) or only_flags(words):
+        if self.words(node) and (found := list(self.command([node], None))):
             self.seen |= {id(scalar) for scalar in node.value}
-            yield from self.command([node], None)
+            yield from found
 
     def words(self, node: Any) -> list[Word] | None:
         if node.id != "sequence" or any(part.id != "scalar" for part in node.value):
@@ -137,13 +160,8 @@ class _Walk:
 
     def command(self, lists: list[Any], image: str | None) -> Iterator[Item]:
         words = tuple(word for part in lists for word in self.words(part) or ())
-        if not words:
-            return
         style = LIST if lists[-1].flow_style else ITEMS
-        engine = "sglang" if not has_launch(words) and only_flags(words) else None
-        yield Command(
-            self.document.source, words[0].line or 1, words, style, engine=engine, image=image
-        )
+        yield from list_command(self.document.source, words, style, image)
 
     def scalar(self, node: Any) -> Iterator[Item]:
         """A text that holds shell commands; one whose characters stand in the file as they are keeps its places."""

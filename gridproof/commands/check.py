@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators import fixing, waivers
+from generators import fixing, inputs, waivers
 from generators.cases import text_of
 from generators.check import Finding, Judgement, findings_document
 from generators.errors import BadInput, NothingToDo
@@ -56,7 +56,7 @@ def run(
     else:
         _write_document(output, judgements, shown, options.form)
     if options.fix:
-        _fix(output, judging, judged, found, options)
+        _fix(output, judged, found, options)
     open_findings = {f.severity for f in told if f.waived is None}
     if options.form == "sarif":
         return 0
@@ -152,6 +152,7 @@ def _print(
     options: Options,
 ) -> None:
     waiting = [f for f in shown if f.waived is None]
+    ids = {id(f) for f in waiting}
     for target, judgements in judged:
         if options.all_releases:
             output.line(findings.place(target.source, target.line) or "command")
@@ -160,7 +161,7 @@ def _print(
         for judgement in judgements:
             pinned = target.pinned if options.engine is None else None
             findings.print_judgement(output, judgement, pinned.where if pinned else None)
-            _print_findings(output, judgement, waiting)
+            _print_findings(output, judgement, ids)
     for finding in waiting:
         if finding.engine == "-":
             findings.print_finding(output, finding, placed=True)
@@ -171,8 +172,8 @@ def _print(
         output.line(findings.counted(waiting, sum(len(js) for _, js in judged)))
 
 
-def _print_findings(output: Output, judgement: Judgement, waiting: list[Finding]) -> None:
-    mine = [f for f in waiting if f in judgement.findings]
+def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> None:
+    mine = [f for f in judgement.findings if id(f) in waiting]
     for finding in mine:
         apart = finding.line is not None and finding.line != judgement.line
         findings.print_finding(output, finding, placed=apart)
@@ -183,7 +184,6 @@ def _print_findings(output: Output, judgement: Judgement, waiting: list[Finding]
 
 def _fix(
     output: Output,
-    judging: Judging,
     judged: list[tuple[Target, list[Judgement]]],
     found: Found,
     options: Options,
@@ -207,8 +207,22 @@ def _fix(
             say(f"{where}: cannot be changed in place; the corrected command is")
         say(fixing.command(target, flags))
     for source, changes in edits.items():
-        _rewrite(Path(source), fixing.edited(found.texts[source], changes))
+        text = fixing.edited(found.texts[source], changes)
+        if not _has_the_same_launches(source, found.texts[source], text):
+            say(f"{source}: not changed, as its launches could not be found again afterwards")
+            continue
+        _rewrite(Path(source), text)
         say(f"{source}: changed")
+
+
+def _has_the_same_launches(source: str, before: str, after: str) -> bool:
+    """Whether as many commands are found in a text as before it was changed, and nothing new is wrong with it."""
+    counts = []
+    for text in (before, after):
+        items = list(inputs.items(source, text, Path(source)))
+        problems = sum(isinstance(item, inputs.Problem) for item in items)
+        counts.append((len(items) - problems, problems))
+    return counts[0] == counts[1]
 
 
 def _rewrite(path: Path, text: str) -> None:

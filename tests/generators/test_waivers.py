@@ -30,6 +30,10 @@ def test_other_comments_and_several_codes(text):
     assert waiver.reason == "why" and "GP401" in waiver.codes
 
 
+def test_a_waiver_that_is_quoted_in_prose_is_none():
+    assert in_text("a.md", "write `# gridproof: waive GP401: why` above it\n") == ([], [])
+
+
 def test_a_waiver_that_waives_nothing_is_a_finding():
     waivers, _ = in_text("a.sh", "# gridproof: waive GP401, GP101: why\n")
     *_, stale = applied([finding(line=1)], waivers, {"a.sh": [(1, 1)]})

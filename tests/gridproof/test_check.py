@@ -87,6 +87,22 @@ def test_a_value_that_the_command_does_not_hold_is_assumed_told_or_read(gridproo
     assert chunk("--set", "mamba_chunk_size=32", *launch, "model") == (32, "flag")
 
 
+def test_settings_of_the_engines_own_file_come_before_its_flags(gridproof, here):
+    def judged(text):
+        (here / "a.sh").write_text(f"{text}\n")
+        return document(gridproof("check", "--format", "json", "a.sh"))["configurations"][0]
+
+    (here / "launch.yaml").write_text(
+        "page-size: 64\ndcp_size: 8\ntp-size: 8\ndisable-radix-cache: false\n"
+    )
+    both = judged("sglang serve --config launch.yaml --page-size 32")["configuration"]
+    assert (both["page_size"], both["dcp_size"]) == (32, 8)
+    assert judged("sglang serve --config=launch.yaml")["configuration"]["page_size"] == 64
+    assert judged("sglang serve --config none.yaml")["verdict"] == "not_modelled"
+    (here / "launch.yaml").write_text("- a list\n")
+    assert judged("sglang serve --config launch.yaml")["verdict"] == "not_modelled"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

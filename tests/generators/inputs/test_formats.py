@@ -70,6 +70,7 @@ FLAGS_ONLY = {
     "a.flags": "# x\n--page-size 64\n--dcp-size=8\n",
     "server.txt": "--page-size 64 --dcp-size=8\n",
     "args.py": 'other_args=["--page-size", "64", "--dcp-size", "8"]\n',
+    "Dockerfile": 'FROM lmsysorg/sglang\nCMD ["--page-size", "64", "--dcp-size", "8"]\n',
     "args.yaml": "args:\n  - --page-size\n  - '64'\n  - --dcp-size=8\n",
     "config.yaml": "page-size: 64\ndcp_size: 8\ntrust-remote-code: true\n",
     "start.log": "[x] server_args=ServerArgs(model_path='m', page_size=64, dcp_size=8, tp_size=8)\n",
