@@ -114,9 +114,15 @@ def is_telling(flag: str) -> bool:
 
 
 def only_flags(words: Sequence[Word]) -> bool:
-    """Whether these words are flags of SGLang without the word that starts it."""
-    spellings = [word.text.partition("=")[0] for word in words]
-    return bool(spellings) and spellings[0].startswith("--") and any(map(is_telling, spellings))
+    """Whether these words are flags of SGLang without the word that starts it, each flag with its value."""
+    texts = [word.text for word in words]
+    if not texts or not texts[0].startswith("--") or any(" --" in text for text in texts):
+        return False
+    spellings = [text.partition("=")[0] for text in texts]
+    return any(map(is_telling, spellings)) and all(
+        text not in _FIELD_OF or not following.startswith("--")
+        for text, following in zip(texts, [*texts[1:], "--"], strict=True)
+    )
 
 
 def _number(spelling: str, text: str) -> int:

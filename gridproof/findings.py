@@ -48,8 +48,8 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
     output.line(
         f"  page {c.page_size} ({said['page_size']}), dcp {c.dcp_size} ({said['dcp_size']}), "
         f"interval {c.mamba_track_interval} ({said['mamba_track_interval']}), "
-        f"chunk {c.mamba_chunk_size} ({said['mamba_chunk_size']}), strategy {c.strategy}"
-        + (f", {c.speculative_num_draft_tokens} draft tokens" if c.speculates else "")
+        f"chunk {c.mamba_chunk_size} ({said['mamba_chunk_size']}), strategy {c.strategy} ({said['strategy']})"
+        + (f", {_draft(judgement)}" if c.speculates else "")
     )
     shape = judgement.geometry
     output.line(
@@ -60,6 +60,11 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
     if judgement.verdict == "safe":
         shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
         output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
+
+
+def _draft(judgement: Judgement) -> str:
+    said = judgement.sources["speculative_num_draft_tokens"]
+    return f"{judgement.configuration.speculative_num_draft_tokens} draft tokens ({said})"
 
 
 def print_finding(output: Output, finding: Finding, *, placed: bool) -> None:

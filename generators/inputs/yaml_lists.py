@@ -44,6 +44,7 @@ class Yaml:
         try:
             for root in _roots(document.text):
                 yield from _Walk(document).of(root)
+                yield from _engine_config(document, root)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             line = document.line + mark.line if mark else None
@@ -77,11 +78,11 @@ def _by_key(node: Any) -> dict[str, Any]:
 
 
 def _settings(document: Document, by_key: dict[str, Any]) -> list[Word]:
-    """Keys as flags: a true one is a switch, a false one is left out."""
+    """Keys as flags: a true one is a switch, one that is false or null is left out."""
     words = []
     for key, value in by_key.items():
         flag = "--" + key.replace("_", "-")
-        if value.id != "scalar" or value.value.lower() == "false":
+        if value.id != "scalar" or value.value.lower() in ("false", "null", "~", ""):
             continue
         text = flag if value.value.lower() == "true" else f"{flag}={value.value}"
         words.append(Word(text, document.lines.of(value.start_mark.index)))
@@ -98,6 +99,14 @@ def _refuse_deep(text: str) -> None:
             deep = depth > _DEEPEST
         if deep:
             raise ValueError("nested too deeply")
+
+
+def _engine_config(document: Document, root: Any) -> Iterator[Item]:
+    """The launch that a whole document gives whose keys are flags of the engine without their dashes."""
+    if root is not None and root.id == "mapping":
+        words = tuple(_settings(document, _by_key(root)))
+        if any(is_telling(word.text.partition("=")[0]) for word in words):
+            yield Command(document.source, words[0].line or 1, words, "", "sglang")
 
 
 class _Walk:
@@ -134,13 +143,6 @@ class _Walk:
             self.seen |= {id(part) for part in lists}
             self.seen |= {id(scalar) for part in lists for scalar in part.value}
             yield from found
-        yield from self.settings(by_key)
-
-    def settings(self, by_key: dict[str, Any]) -> Iterator[Item]:
-        """A configuration file of the engine: its keys are flags without their dashes."""
-        words = tuple(_settings(self.document, by_key))
-        if any(is_telling(word.text.partition("=")[0]) for word in words):
-            yield Command(self.document.source, words[0].line or 1, words, "", "sglang")
 
     def sequence(self, node: Any) -> Iterator[Item]:
         """A list that is a command by itself; else each of its texts is looked at alone."""

@@ -93,6 +93,10 @@ def test_flags_alone_are_those_of_the_engine_that_has_them(name):
         "# sglang serve --page-size 64",
         "other_args = ['--page-limit', '64']",
         "pip install sglang==0.5.18",
+        "FLAGS = ('--page-size', '--dcp-size')",
+        "FLAGS = ('--page-size',)",
+        "CASE = ('--page-size 64 --dcp-size 8', 'unsafe')",
+        "case: {page_size: 64, dcp_size: 8}",
     ],
 )
 @pytest.mark.parametrize("name", ["a.sh", "a.py", "a.yaml", "a.md"])
