@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from generators.check import Judgement
 from generators.flags import LARGEST, field_of
@@ -64,26 +64,35 @@ def _pages(c: Configuration) -> list[Flags]:
     return [{PAGE: str(n)} for n in fitting if n != c.page_size]
 
 
+def _pairs(first: Iterable[Flags], second: Sequence[Flags]) -> list[Flags]:
+    """Every change of the first kind with every one of the second."""
+    return [{**a, **b} for a, b in itertools.product(first, second)]
+
+
+def _that_start(c: Configuration) -> list[Flags]:
+    """Changes for what a guard refuses: of one kind, then with the prefill changed as well, the page last."""
+    mild, prefills, pages = [*_intervals(c), *_strategies(c), *_ranks(c)], _prefills(c), _pages(c)
+    return [*mild, *prefills, *_pairs(mild, prefills), *pages, *_pairs(pages, prefills)]
+
+
 def candidates(judgement: Judgement) -> Iterator[Flags]:
-    """Changes that may mend what was found, fewer flags first; each mechanism that is wrong has its own."""
+    """Changes that may mend what was found, the mildest first; each mechanism that is wrong has its own."""
     c, readers = judgement.configuration, judgement.readers
-    groups: list[list[Flags]] = []
     if judgement.verdict == "rejected":
-        groups = [_intervals(c), _prefills(c), _strategies(c), _ranks(c), _pages(c)]
-        yield from itertools.chain.from_iterable(groups)
-        groups = [_intervals(c), _prefills(c)]
-    elif judgement.verdict == "inert":
-        groups = [_pages(c)]
-    else:
-        if "unsafe" in (readers.get("decode"), readers.get("verify")):
-            groups.append(_intervals(c))
-        if readers.get("extend") == "unsafe":
-            groups.append([*_prefills(c), *_pages(c)])
-        if readers.get("slots") == "unsafe":
-            groups.append(_strategies(c))
-    for combination in itertools.product(*groups):
-        if combination:
-            yield {flag: value for change in combination for flag, value in change.items()}
+        yield from _that_start(c)
+        return
+    prefills, pages = _prefills(c), _pages(c)
+    groups: list[list[Flags]] = []
+    if "unsafe" in (readers.get("decode"), readers.get("verify")):
+        groups.append(_intervals(c))
+    if readers.get("extend") == "unsafe":
+        groups.append([*prefills, *pages, *_pairs(pages, prefills)])
+    if readers.get("slots") == "unsafe":
+        groups.append(_strategies(c))
+    if judgement.verdict == "inert":
+        groups.append(pages)
+    for combination in itertools.product(*groups) if groups else ():
+        yield {flag: value for change in combination for flag, value in change.items()}
 
 
 def changed(launch: Launch, flags: Flags) -> list[Word]:
