@@ -46,6 +46,8 @@ _FIELD_OF = {spelling: name for name, spellings in FLAGS.items() for spelling in
 _SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spelling in spellings}
 _READ = (*_FIELD_OF, *_SWITCH_OF)
 LARGEST = 1 << 31
+_LONGEST_FLAG = 60
+_MOST_LOOKED_UP = 50
 # Flags that no other engine has: a list of flags with one of them is meant for SGLang.
 _TELLING = (
     *("--page-size", "--dcp-size", "--mamba-track-interval", "--chunked-prefill-size"),
@@ -85,6 +87,12 @@ class Given:
     settings: dict[str, Setting] = field(default_factory=dict)
     holes: dict[str, Word] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    looked_up: int = 0
+
+    def near(self, spelling: str) -> str | None:
+        """The flag that was probably meant by an unknown one; a launch has few of these, so no more are looked up."""
+        self.looked_up += 1
+        return _nearest(spelling) if self.looked_up <= _MOST_LOOKED_UP else None
 
     def value(self, name: str, default: Any = None) -> Any:
         return self.settings[name].value if name in self.settings else default
@@ -154,11 +162,15 @@ def _full(spelling: str) -> str:
     return min(longer, key=len) if len(fields) == 1 else spelling
 
 
+def _is_unknown(spelling: str) -> bool:
+    return spelling.startswith("--") and spelling not in _engine_flags() and spelling not in _READ
+
+
 def _nearest(spelling: str) -> str | None:
     """The flag that was probably meant, where the engine has none of this name but one like it decides."""
-    if not spelling.startswith("--") or spelling in _engine_flags() or spelling in _READ:
-        return None
-    if any(known.startswith(spelling) for known in _engine_flags()):
+    if len(spelling) > _LONGEST_FLAG or any(
+        known.startswith(spelling) for known in _engine_flags()
+    ):
         return None
     near = difflib.get_close_matches(spelling, [*_READ, *_engine_flags()], n=1, cutoff=0.84)
     return near[0] if near and near[0] in _READ else None
@@ -183,7 +195,7 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
         return 1
     if spelling in _FIELD_OF:
         return _read_value(words, position, spelling, text if has_value else None, given)
-    if (near := _nearest(spelling)) is not None:
+    if _is_unknown(spelling) and (near := given.near(spelling)) is not None:
         message = f"SGLang has no flag {spelling}; did you mean {near}?"
         given.notes.append(Note(codes.MISSPELT, message, word))
     elif word.is_hole and not spelling.startswith("--") and not _is_a_value(words, position):

@@ -12,6 +12,7 @@ from generators import codes
 from generators.check import Finding
 from generators.codes import CODES
 from generators.errors import BadInput
+from generators.words import Lines
 
 _COMMENT = re.compile(
     r"(?:^|(?<=\s))(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive[ \t]+((?:GP\d{3}[ \t]*,?[ \t]*)+):?[ \t]*([^\n]*)",
@@ -47,9 +48,13 @@ class Waiver:
 
 def in_text(source: str, text: str) -> tuple[list[Waiver], list[Finding]]:
     """The waivers in the comments of a text; one without a reason, or of an unknown code, is itself a finding."""
-    waivers, findings = [], []
-    for match in _COMMENT.finditer(text) if "gridproof:" in text else ():
-        line = text.count("\n", 0, match.start()) + 1
+    waivers: list[Waiver] = []
+    findings: list[Finding] = []
+    if "gridproof:" not in text:
+        return waivers, findings
+    lines = Lines(text)
+    for match in _COMMENT.finditer(text):
+        line = lines.of(match.start())
         named = tuple(re.findall(r"GP\d{3}", match[1]))
         reason = match[2].removesuffix("-->").strip()
         wrong = next((f"the code {name} is unknown" for name in named if name not in CODES), None)

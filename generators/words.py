@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # What a template such as {{ .Values.page }} is replaced by, character for character, before a text is parsed.
 TEMPLATE = "\ue000"
 _TEMPLATE_ALONE = re.compile(r"^[ \t]*\{\{[^\n]*\}\}[ \t]*$", re.MULTILINE)
-_TEMPLATE = re.compile(r"\{\{[^\n]*?\}\}|\{%[^\n]*?%\}")
+_TEMPLATE = re.compile(r"\{\{[^\n]{0,200}?\}\}|\{%[^\n]{0,200}?%\}")
 _EXPANSION = re.compile(r"\$[A-Za-z_({@*#0-9]|`|<[A-Za-z][\w ./-]*>|" + TEMPLATE)
 
 

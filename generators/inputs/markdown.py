@@ -35,7 +35,7 @@ class Markdown:
     def items(self, document: Document) -> Iterator[Item]:
         from markdown_it import MarkdownIt
 
-        for token in MarkdownIt("commonmark").parse(document.text):
+        for token in MarkdownIt("commonmark").disable("inline").parse(document.text):
             if token.type in ("fence", "code_block") and token.map:
                 yield from self.block(document, token)
 

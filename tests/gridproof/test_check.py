@@ -190,6 +190,12 @@ def test_the_largest_numbers_are_judged(gridproof, page, ranks):
         assert run.code in (0, 1), run.err
 
 
+def test_many_unknown_flags_come_to_an_end(gridproof, here):
+    flags = " ".join(f"--page-sizes-{n} 1" for n in range(20_000))
+    (here / "a.sh").write_text(f"sglang serve {flags} --page-size 1 --{'x' * 1_000_000}\n")
+    assert document(gridproof("check", "--format", "json", "a.sh"))["configurations"]
+
+
 def test_near_names_of_other_flags_are_not_taken_for_misspelt(gridproof):
     run = gridproof(
         "check", "--", "sglang", "serve", "--dp-size", "2", "--pp-size", "2", "--ep-size", "2"

@@ -162,10 +162,30 @@ def test_what_cannot_be_read_is_said_with_its_place(name, text, said):
         'sglang "\n' * 60_000,
         "`sglang\n" * 60_000,
         "sglang serve " * 60_000,
+        "sglang {{" * 60_000,
+        "sglang <a " * 60_000,
     ],
 )
 def test_what_is_never_closed_is_given_up_after_a_while(text):
     assert len(found("a.sh", text)) <= 21
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "sglang " + "[" * 200_000),
+        ("a.md", "> " * 50_000 + "sglang"),
+        ("a.md", "```\n" * 50_000 + "sglang"),
+        ("Dockerfile", "FROM sglang\nCMD " + "\\\n" * 50_000),
+        ("Dockerfile", "FROM sglang\nCMD " + "\\ " * 100_000),
+        ("a.log", "server_args=ServerArgs(" + "a" * 200_000 + "=" * 200_000),
+        ("a.yaml", "sglang: " + "&a " * 50_000),
+        ("a.yaml", "sglang: {" + "a: {" * 50 + "[" * 20),
+        ("a.py", "sglang = [" + "-" * 90_000 + "1]"),
+    ],
+)
+def test_texts_made_to_be_slow_come_to_an_end(name, text):
+    assert all(isinstance(item, Problem) for item in found(name, text))
 
 
 def test_the_format_of_a_text_without_a_name_is_seen_by_its_looks():
