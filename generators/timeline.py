@@ -85,23 +85,24 @@ def _says(event: Event, replayed: int | None) -> str:
         where = "" if event.slot is None else f" into slot {event.slot}"
         parts.append(f"a state of {_tokens(event.snapshot_depth)} is written{where}")
     if event.node_depth is not None:
-        parts.append(f"it hangs on the node of depth {event.node_depth}")
+        verb = "is given" if event.event == "match" else "hangs on"
+        parts.append(f"it {verb} the node of depth {event.node_depth}")
     if replayed:
-        verb = "replayed" if replayed > 0 else "skipped"
-        parts.append(f"a follower has {_tokens(abs(replayed))} {verb}")
+        what = "replayed" if replayed > 0 else "skipped"
+        parts.append(f"{_tokens(abs(replayed))} {what}")
     return "; ".join(parts)
 
 
 def _steps(case: Case) -> Sequence[Step]:
-    hangs = [i for i, event in enumerate(case.trace) if event.node_depth is not None]
-    last, state, steps = (hangs[-1] if hangs else None), None, []
-    begin = 0
-    for i, event in enumerate(case.trace):
+    """The steps; an event that reaches the case's node has the case's state on it."""
+    node, state, begin, steps = case.depths["node"], None, 0, []
+    for event in case.trace:
         state = event.snapshot_depth if event.snapshot_depth is not None else state
-        here = case.depths["state"] if i == last else state
-        replayed = case.depths["replayed"] if i == last else None
+        reached = event.node_depth is not None and event.node_depth == node
+        here = case.depths["state"] if reached else state
+        replayed = case.depths["replayed"] if reached else None
         says = _says(event, replayed)
-        if case.outcome == "fault" and i == len(case.trace) - 1:
+        if case.outcome == "fault" and event is case.trace[-1]:
             says += "; an assertion of the engine stops it"
         steps.append(Step(event, begin, here, event.node_depth, replayed, says))
         begin = max(begin, event.seq_len)
