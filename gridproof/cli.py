@@ -309,7 +309,11 @@ class _Check(click.Command):
         if "--" in args:
             at = args.index("--")
             ctx.meta["command"], args = tuple(args[at + 1 :]), args[:at]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "a launch command goes behind '--'"
+            raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
 
 
 @main.command(cls=_Check, epilog=CHECK_EPILOG)

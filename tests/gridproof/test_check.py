@@ -115,6 +115,7 @@ def test_settings_of_the_engines_own_file_come_before_its_flags(gridproof, here)
         (("--write", "--", "sglang", "serve"), "--fix"),
         (("--fix", "--all-releases", "--", "sglang", "serve"), "--engine"),
         (("none.sh",), "no such file.*--"),
+        (("sglang", "serve", "--page-size", "64"), "--page-size.*behind '--'"),
         (("sglang serve " + "--page-size 64 " * 500,), "no such file.*--"),
         (("binary.sh",), "no UTF-8"),
         (("zeros.sh",), "no text"),
