@@ -66,13 +66,19 @@ def _pages(c: Configuration) -> list[Flags]:
 
 def _pairs(first: Iterable[Flags], second: Sequence[Flags]) -> list[Flags]:
     """Every change of the first kind with every one of the second."""
-    return [{**a, **b} for a, b in itertools.product(first, second)]
+    return [_joined(pair) for pair in itertools.product(first, second)]
 
 
 def _that_start(c: Configuration) -> list[Flags]:
-    """Changes for what a guard refuses: of one kind, then with the prefill changed as well, the page last."""
-    mild, prefills, pages = [*_intervals(c), *_strategies(c), *_ranks(c)], _prefills(c), _pages(c)
-    return [*mild, *prefills, *_pairs(mild, prefills), *pages, *_pairs(pages, prefills)]
+    """Changes for what a guard refuses, fewer flags first; the page is left as it is where that is enough."""
+    kinds = ([{}, *_intervals(c)], [{}, *_prefills(c)], [{}, *_strategies(c)], [{}, *_ranks(c)])
+    combined = [_joined(changes) for changes in itertools.product(*kinds)]
+    few = sorted((flags for flags in combined if flags), key=len)
+    return [*few, *_pages(c), *_pairs(_pages(c), _prefills(c))]
+
+
+def _joined(changes: Iterable[Flags]) -> dict[str, str]:
+    return {flag: value for change in changes for flag, value in change.items()}
 
 
 def candidates(judgement: Judgement) -> Iterator[Flags]:
@@ -92,7 +98,7 @@ def candidates(judgement: Judgement) -> Iterator[Flags]:
     if judgement.verdict == "inert":
         groups.append(pages)
     for combination in itertools.product(*groups) if groups else ():
-        yield {flag: value for change in combination for flag, value in change.items()}
+        yield _joined(combination)
 
 
 def changed(launch: Launch, flags: Flags) -> list[Word]:
