@@ -83,6 +83,22 @@ def spelled(configuration: Mapping[str, Any]) -> str:
     )
 
 
+def _told(event: Event) -> str:
+    parts = [event.event]
+    if event.tokens:
+        parts.append(f"{event.tokens} to {event.seq_len}")
+    if event.snapshot_depth is not None:
+        parts.append(f"(snapshot at {event.snapshot_depth})")
+    if event.node_depth is not None:
+        parts.append(f"on node {event.node_depth}")
+    return " ".join(parts)
+
+
+def told(case: Case) -> str:
+    """The trace of a case in one line; lengths and depths in tokens."""
+    return ", ".join(_told(event) for event in case.trace)
+
+
 def text_of(document: dict[str, Any]) -> str:
     """JSON as gridproof writes it: indented, keys as given, one newline at the end."""
     return json.dumps(document, indent=2) + "\n"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from generators import codes, readers
-from generators.cases import Case
+from generators.cases import Case, told
 from generators.codes import Code
 from generators.domain import DOMAIN_FIELDS, domain_of, flag
 from generators.errors import Inconclusive
@@ -16,9 +15,10 @@ from generators.launch import Launch
 from generators.limits import Limits
 from generators.orders import search_orders
 from generators.search import search
-from spec.sglang.configuration import Configuration
+from spec.sglang.configuration import Configuration, Guard
 from spec.sglang.designs import ABSOLUTE, Design, model_chunk
 from spec.sglang.rules import extend, grids
+from spec.sglang.witnesses import unwitnessed
 
 SCHEMA = "gridproof/findings/1"
 DEFAULT_CONTEXT = 32_768
@@ -44,6 +44,15 @@ class Finding:
     source: str
     line: int | None = None
     fix: dict[str, Any] | None = None
+    column: int | None = None
+    case: Case | None = None
+    affected: dict[str, Any] | None = None
+    waived: str | None = None
+
+    @property
+    def trace(self) -> str | None:
+        """The events that lead to it, in one line."""
+        return told(self.case) if self.case else None
 
     def document(self) -> dict[str, Any]:
         """The finding as JSON."""
@@ -55,6 +64,11 @@ class Finding:
             "fix": self.fix,
             "source": self.source,
             "line": self.line,
+            "column": self.column,
+            "affected": self.affected,
+            "trace": self.trace,
+            "accepted": self.code.accepted,
+            "upstream": self.code.links,
         }
 
 
@@ -79,13 +93,14 @@ class Judgement:
     findings: tuple[Finding, ...]
     theorems: tuple[str, ...] = field(default=())
     shown_alone: bool = False
+    line: int | None = None
 
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
         shown = asdict(self.configuration)
         return {
             "source": self.source,
-            "line": None,
+            "line": self.line,
             "engine": self.engine,
             "configuration": {name: shown[name] for name in DOMAIN_FIELDS},
             "sources": self.sources,
@@ -100,18 +115,6 @@ class Judgement:
         }
 
 
-# What to try where slots go wrong, the smaller change first, and the flags that stand for a change.
-_OTHER_SLOTS: tuple[dict[str, Any], ...] = (
-    {"strategy": "extra_buffer_lazy"},
-    {"overlap": False},
-)
-_FLAGS: dict[str, Callable[[Any], tuple[str, str]]] = {
-    "mamba_track_interval": lambda value: ("--mamba-track-interval", str(value)),
-    "strategy": lambda value: ("--mamba-radix-cache-strategy", value),
-    "overlap": lambda value: ("--disable-overlap-schedule", ""),
-}
-
-
 def geometry(design: Design, c: Configuration) -> dict[str, int]:
     """The grids of a configuration under a design, in tokens."""
     return {
@@ -123,20 +126,22 @@ def geometry(design: Design, c: Configuration) -> dict[str, int]:
     }
 
 
-def refused_by(design: Design, c: Configuration) -> list[str]:
-    """What the start-up guards of a release demand that the configuration does not give."""
-    return [guard.demands for guard in design.guards if not guard.accepts(c)]
+def refused_by(design: Design, c: Configuration) -> list[Guard]:
+    """The start-up guards of a release that do not accept the configuration."""
+    return [guard for guard in design.guards if not guard.accepts(c)]
 
 
-def _nearest_safe(design: Design, c: Configuration) -> dict[str, Any] | None:
-    """The fewest flags that make the launch safe: another track interval, other slots, or both."""
-    interval = math.lcm(grids.tree_page(c), c.mamba_track_interval)
-    wider = {"mamba_track_interval": interval}
-    for change in (wider, *_OTHER_SLOTS, *({**slots, **wider} for slots in _OTHER_SLOTS)):
-        changed = replace(c, **change)
-        if changed != c and not refused_by(design, changed) and not _cases(design, changed):
-            return {"flags": dict(_FLAGS[n](v) for n, v in change.items()), "safe": True}
-    return None
+# Guards that hold the strategy for recurrent states against page, DCP and overlap.
+_STRATEGY_GUARDS = (
+    *("no_buffer_has_page_one", "no_buffer_has_no_overlap"),
+    *("lazy_has_overlap", "lazy_is_not_dflash"),
+)
+
+
+def _rejection(guard: Guard, engine: str, source: str) -> Finding:
+    of_strategy = guard.name in _STRATEGY_GUARDS
+    code = codes.CANNOT_START if of_strategy else codes.REJECTED
+    return Finding(code, code.severity, engine, guard.demands, source)
 
 
 def _cases(design: Design, c: Configuration) -> Sequence[Case]:
@@ -144,11 +149,11 @@ def _cases(design: Design, c: Configuration) -> Sequence[Case]:
     domain = domain_of(c)
     found = search(design, domain, close=False).cases
     orders = search_orders(design, domain, limits=Limits(_EVENTS)).cases
-    told = {case.code for case in found}
-    return [*found, *(case for case in orders if case.code not in told)]
+    codes_found = {case.code for case in found}
+    return [*found, *(case for case in orders if case.code not in codes_found)]
 
 
-def _case_finding(design: Design, case: Case, fix: dict[str, Any] | None, source: str) -> Finding:
+def _case_finding(design: Design, case: Case, source: str) -> Finding:
     code, depths = codes.CODES[case.code], case.depths
     end = case.trace[-1].seq_len
     if case.outcome == "fault":
@@ -168,7 +173,7 @@ def _case_finding(design: Design, case: Case, fix: dict[str, Any] | None, source
         f"sglang=={design.release}",
         f"{code.means}; {what}",
         source,
-        fix=fix,
+        case=case,
     )
 
 
@@ -268,10 +273,8 @@ def _first_depths(design: Design, c: Configuration, cases: Sequence[Case]):
 
 
 def _not_modelled(launch: Launch, c: Configuration) -> str | None:
-    if launch.engine != "sglang":
-        return f"the engine {launch.engine} is not modelled yet"
-    if launch.unread:
-        return f"{launch.unread} hands settings to a file that this version does not read"
+    if launch.unmodelled:
+        return launch.unmodelled
     if not launch.radix_cache:
         return "the radix cache is off, so no checkpoint is ever reused"
     if c.strategy == "no_buffer":
@@ -280,19 +283,27 @@ def _not_modelled(launch: Launch, c: Configuration) -> str | None:
 
 
 def judge(
-    design: Design, launch: Launch, source: str, context_length: int | None = None
+    design: Design,
+    launch: Launch,
+    source: str,
+    context_length: int | None = None,
+    *,
+    alone: bool = True,
 ) -> Judgement:
-    """What a release does with a launch: verdict, readers, findings."""
+    """What a release does with a launch: verdict, readers, findings.
+
+    `alone`: where no theorem fits, the solver is asked about this one configuration.
+    """
     c, engine = launch.configuration, f"sglang=={design.release}"
     findings: list[Finding] = []
     shape = geometry(design, c)
     missing = _not_modelled(launch, c)
-    asked = launch.engine == "sglang" and launch.radix_cache and not launch.unread
+    asked = launch.radix_cache and not launch.unmodelled
     demands = refused_by(design, c) if asked else []
     if demands or missing:
         verdict = "rejected" if demands else "not_modelled"
         if demands:
-            findings = [Finding(codes.REJECTED, "error", engine, d, source) for d in demands]
+            findings = [_rejection(guard, engine, source) for guard in demands]
         else:
             findings = [Finding(codes.NOT_MODELLED, "note", engine, str(missing), source)]
         names = ("decode", "extend", "slots", "flush")
@@ -310,8 +321,7 @@ def judge(
             tuple(findings),
         )
     cases = _cases(design, c)
-    fix = _nearest_safe(design, c) if cases else None
-    findings += [_case_finding(design, case, fix, source) for case in cases]
+    findings += [_case_finding(design, case, source) for case in cases]
     verdicts = _readers(c, cases)
     context, said = _context(launch, context_length)
     smallest = shape["checkpoint_grid"]
@@ -339,9 +349,11 @@ def judge(
                 source,
             )
         )
+    if pairs := unwitnessed(design, c):
+        raise RuntimeError(f"no Bezout witnesses for {pairs}, on which the theorems rest")
     lost, wrong = _first_depths(design, c, cases)
     theorems = _rests_on(design, c, verdicts)
-    alone = theorems is None and _proved_alone(design, c)
+    alone = alone and theorems is None and _proved_alone(design, c)
     if theorems is None and not alone:
         verdicts["extend"] = "not_modelled"
         verdict = "not_modelled" if verdict == "safe" else verdict
@@ -370,10 +382,12 @@ def _context(launch: Launch, given: int | None) -> tuple[int, str]:
     return DEFAULT_CONTEXT, "assumed"
 
 
-def findings_document(judgements: Sequence[Judgement]) -> dict[str, Any]:
-    """All judgements and findings as one JSON document."""
+def findings_document(
+    judgements: Sequence[Judgement], findings: Sequence[Finding]
+) -> dict[str, Any]:
+    """All judgements and findings as one JSON document; what is waived is left out."""
     return {
         "schema": SCHEMA,
         "configurations": [j.document() for j in judgements],
-        "findings": [f.document() for j in judgements for f in j.findings],
+        "findings": [f.document() for f in findings if f.waived is None],
     }

@@ -1,4 +1,4 @@
-"""The codes of what can be wrong with a checkpoint or a launch command, each with one sentence."""
+"""The codes of what can be wrong with a checkpoint or a launch command, each with all that `explain` tells of it."""
 
 from __future__ import annotations
 
@@ -7,75 +7,182 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Code:
-    """A finding code: stable identifier, name, what it means, the theorem that excludes it in a right design."""
+    """A finding code: stable identifier, name, what it means, the theorem that excludes it in a right design.
+
+    `severity`: note, warning or error; `why`: what it costs; `example`: a release and a launch that has it,
+    `instead`: a launch that has not (of the same release); `accepted`: what would be; `about`: the fields whose flags
+    it stands at; `upstream`: SGLang's changes, by number.
+    """
 
     id: str
     name: str
     means: str
     theorem: str | None = None
+    severity: str = "error"
+    why: str = ""
+    example: tuple[str, str] | None = None
+    instead: str | None = None
+    accepted: str | None = None
+    about: tuple[str, ...] = ()
+    upstream: tuple[int, ...] = ()
+
+    @property
+    def links(self) -> list[str]:
+        """The pages of the upstream changes."""
+        return [f"https://github.com/sgl-project/sglang/pull/{number}" for number in self.upstream]
 
 
-REJECTED = Code("GP001", "rejected", "the release refuses to start with this configuration", None)
+_SERVE = "sglang serve --model-path some/hybrid-model"
+_EAGLE = f"{_SERVE} --page-size 64 --speculative-algorithm EAGLE --speculative-num-draft-tokens"
+_DRAFTS = f"{_EAGLE} 4"
+_LONG_DRAFTS = f"{_EAGLE} 40 --mamba-track-interval 64"
+_WIDE = f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 64"
+_GRID = ("mamba_track_interval", "dcp_size", "page_size")
+_CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
+
+
+REJECTED = Code(
+    "GP001",
+    "rejected",
+    "the release refuses to start with this configuration",
+    why="The server stops at start-up, some of these after the weights were loaded.",
+    example=("0.5.23", f"{_SERVE} --page-size 64 --mamba-track-interval 100"),
+    instead=f"{_SERVE} --page-size 64 --mamba-track-interval 128",
+    accepted="what the start-up guard demands",
+    about=("mamba_track_interval", "page_size", "dcp_size", "chunked_prefill_size"),
+)
 INERT = Code(
     "GP002",
     "inert",
     "the shortest prefix that can ever be reused is longer than the context",
     None,
+    severity="warning",
+    why="The cache takes memory and time and is never used.",
+    example=(
+        "0.5.23",
+        f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 8192 --mamba-track-interval 8192 --chunked-prefill-size -1",
+    ),
+    instead=f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 64 --chunked-prefill-size -1",
+    accepted="a tree page (page_size times dcp_size) within the context",
+    about=("page_size", "dcp_size", "context_length"),
 )
-NOT_MODELLED = Code("GP003", "not-modelled", "gridproof has no rules for this configuration", None)
+NOT_MODELLED = Code(
+    "GP003",
+    "not-modelled",
+    "gridproof has no rules for this configuration",
+    severity="note",
+    why="Nothing is said about this launch; that is no approval.",
+    example=("0.5.23", f"{_SERVE} --disable-radix-cache"),
+    instead=_SERVE,
+    about=(
+        "disable_radix_cache",
+        "config_file",
+        "disaggregation_mode",
+        "mamba_radix_cache_strategy",
+    ),
+)
 SPARSER = Code(
     "GP004",
     "sparser",
     "decode checkpoints are further apart than the interval that was asked for",
     "every_track_depth_is_a_multiple_of_all_three_grids",
+    severity="note",
+    why="More of a prefix is computed again than the interval suggests; nothing is wrong.",
+    example=("0.5.23", f"{_SERVE} --mamba-track-interval 16"),
+    instead=f"{_SERVE} --mamba-track-interval 64",
+    accepted="an interval that is a multiple of the checkpoint grid, the least common multiple of cache chunk and tree page",
+    about=_GRID,
+    upstream=(35412,),
 )
 DECODE_GRID = Code(
     "GP101",
     "decode-grid",
     "a decode checkpoint is hung on a node of another depth: the tree cannot name the depths decode snapshots at",
     "decode_checkpoint_lands_on_a_node",
+    why="A request that reuses the prefix runs on a state that has seen some of its tokens twice; the output is wrong and nothing reports it.",
+    example=("0.5.18", f"{_WIDE} --chunked-prefill-size -1"),
+    instead=f"{_WIDE} --mamba-track-interval 512 --chunked-prefill-size -1",
+    accepted="an interval that is a multiple of the tree page, or a release from 0.5.19 on",
+    about=_GRID,
+    upstream=(35412,),
 )
 VERIFY_GRID = Code(
     "GP102",
     "verify-grid",
     "a verify checkpoint is hung on a node of another depth: the tree cannot name the depths verify saves at",
     "verify_checkpoint_lands_on_a_node",
+    why="As for decode: the state saved within a verify step is given to requests of another depth.",
+    example=(
+        "0.5.18",
+        f"{_WIDE} --speculative-algorithm EAGLE --speculative-num-draft-tokens 4 --chunked-prefill-size -1",
+    ),
+    instead=f"{_WIDE} --speculative-algorithm EAGLE --speculative-num-draft-tokens 4 --mamba-track-interval 512 --chunked-prefill-size -1",
+    accepted="an interval that is a multiple of the tree page, or a release from 0.5.19 on",
+    about=_GRID,
+    upstream=(35412, 37818),
 )
 VERIFY_STEP = Code(
     "GP103",
     "verify-step",
     "a verify saves the state of another draft step than the depth it records",
     "the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
+    why="The state that the next request resumes from is off by some draft tokens; the output of this one is right.",
+    accepted="the state after draft step depth - start - 1, as every modelled release saves it",
 )
 EXTEND_PREFIX = Code(
     "GP201",
     "extend-prefix",
     "an extend that starts off the tree page donates a depth counted from its prefix, which no node has",
     "an_extend_under_dcp_lands_on_a_node",
+    why="A prompt that is prefilled in pieces leaves a state at a depth where nobody looks for it, on the node of a shallower one.",
+    example=("0.5.23", f"{_SERVE} --page-size 64"),
+    instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
+    accepted="prefill pieces that always end on the tree page (chunked prefill off), a page of one token, or under DCP a release from 0.5.21 on",
+    about=_CUTS,
+    upstream=(39115,),
 )
 EXTEND_GRID = Code(
     "GP202",
     "extend-grid",
     "an extend donates on a grid that the tree page does not divide, so its state hangs on another depth",
     "an_extend_under_dcp_lands_on_a_node",
+    why="Every prompt that ends off the tree page can leave a state at a depth that the tree cannot name.",
+    example=("0.5.17", _WIDE),
+    instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
+    accepted="a tree page that divides the cache chunk (no DCP), or a release from 0.5.18 on",
+    about=("dcp_size", "page_size"),
+    upstream=(34808,),
 )
 EXTEND_ROW = Code(
     "GP203",
     "extend-row",
     "an extend reads an intermediate state of another depth than the one it records",
     "the_row_read_is_the_row_of_the_recorded_depth",
+    why="The state of an earlier row is booked under a later depth: tokens are missing from it.",
+    example=("0.5.18", f"{_SERVE} --page-size 128 --chunked-prefill-size -1"),
+    instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
+    accepted="a page no larger than the model's chunk, or a release from 0.5.19 on",
+    about=("page_size",),
 )
 EXTEND_ASSERTION = Code(
     "GP204",
     "extend-assertion",
     "an engine assertion stops the scheduler when an extend starts off the cache chunk",
     "the_extend_assertion_never_fires",
+    why="An assertion for an optional checkpoint takes the scheduler, and with it every request, down.",
+    example=("0.5.18", _WIDE),
+    instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
+    accepted="prefill pieces that end on the cache chunk, or a release from 0.5.19 on",
+    about=_CUTS,
 )
 FLUSH = Code(
     "GP301",
     "flush-nesting",
     "a snapshot is taken at a step that does not flush, so it misses the pending tokens",
     "every_snapshot_step_is_a_flush_step",
+    why="The tokens that were pending when the snapshot was taken are missing from it.",
+    accepted="a snapshot grid that is a multiple of the interval, as every modelled release has it",
+    about=_GRID,
 )
 
 SLOT_OVERWRITTEN = Code(
@@ -83,18 +190,161 @@ SLOT_OVERWRITTEN = Code(
     "slot-overwritten",
     "a checkpoint was saved rightly, and another state is written into its slot before it is donated",
     "an_eager_finish_donates_the_state_of_its_label",
+    why="A request is given a state of another depth under the right label; nothing reports it.",
+    example=("0.5.23", _SERVE),
+    instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
+    accepted="--mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on), or --disable-overlap-schedule",
+    about=("mamba_radix_cache_strategy",),
+    upstream=(29792, 31369),
 )
 SLOT_LABEL = Code(
     "GP402",
     "slot-label",
     "a slot is donated under a depth that no state was saved for in it",
     "a_result_of_an_eager_step_keeps_the_invariant",
+    why="The next request resumes from a state of another depth, or from memory that nobody wrote.",
+    example=("0.5.21", _DRAFTS),
+    instead=f"{_DRAFTS} --disable-radix-cache",
+    accepted="a release from 0.5.22 on",
+    about=("mamba_radix_cache_strategy", "speculative_num_draft_tokens"),
 )
 KEY_OVERSHOT = Code(
     "GP403",
     "key-overshot",
     "a state has consumed more tokens than the key that it is donated under, and hangs on the shorter key",
     "a_finish_with_a_key_shorter_than_both_labels_donates_nothing",
+    why="The next request computes the tokens between the key's end and the state's once more.",
+    example=("0.5.21", _LONG_DRAFTS),
+    instead=f"{_LONG_DRAFTS} --disable-radix-cache",
+    accepted="a release from 0.5.22 on",
+    about=("mamba_radix_cache_strategy", "speculative_num_draft_tokens"),
+)
+
+CANNOT_START = Code(
+    "GP005",
+    "cannot-start",
+    "the strategy for recurrent states and the page, DCP or overlap do not go together: the server does not start",
+    why="The server stops, some of these only when the pool is sized, after the weights were loaded.",
+    example=("0.5.23", f"{_SERVE} --mamba-radix-cache-strategy no_buffer --tp-size 8 --dcp-size 8"),
+    instead=f"{_SERVE} --tp-size 8 --dcp-size 8",
+    accepted="the strategy extra_buffer, or no_buffer with a tree page of one token and the overlap scheduler off",
+    about=("mamba_radix_cache_strategy", "disable_overlap_schedule", "dcp_size", "page_size"),
+    upstream=(34760,),
+)
+REFUSED_THOUGH_VALID = Code(
+    "GP006",
+    "refused-though-valid",
+    "a start-up guard of the release refuses a configuration in which every checkpoint would be right",
+    severity="note",
+    why="The guard asks for more than is needed since the grids are combined; only the flag has to be written otherwise.",
+    example=(
+        "0.5.23",
+        f"{_SERVE} --page-size 64 --mamba-track-interval 100 --chunked-prefill-size -1",
+    ),
+    instead=f"{_SERVE} --page-size 64 --mamba-track-interval 128 --chunked-prefill-size -1",
+    about=_GRID,
+    upstream=(35412,),
+)
+PREFILL_BELOW_GRID = Code(
+    "GP007",
+    "prefill-below-grid",
+    "a piece of a chunked prefill is shorter than the checkpoint grid, so a prompt may leave no checkpoint at all",
+    severity="note",
+    why="Prompts longer than a piece are computed again from the last decode checkpoint of another request, or from the start.",
+    example=(
+        "0.5.23",
+        f"{_SERVE} --page-size 64 --tp-size 8 --dcp-size 8 --chunked-prefill-size 256",
+    ),
+    instead=f"{_SERVE} --page-size 64 --tp-size 8 --dcp-size 8 --chunked-prefill-size 2048",
+    accepted="a prefill chunk of at least the checkpoint grid",
+    about=("chunked_prefill_size",),
+    upstream=(30938,),
+)
+MALFORMED = Code(
+    "GP010",
+    "malformed",
+    "a command or the file it stands in cannot be read",
+    why="What cannot be read is not judged; the rest of the file is.",
+)
+HOLE = Code(
+    "GP011",
+    "hole",
+    "a part of the command is only known when it is run or when its template is filled in",
+    severity="note",
+    why="Environment variables and templates are left alone: what they put in is not judged.",
+    example=("0.5.23", f"{_SERVE} --page-size '$PAGE'"),
+    instead=f"{_SERVE} --page-size 1",
+    accepted="the value itself, or --set FIELD=VALUE beside the command",
+)
+MISSPELT = Code(
+    "GP012",
+    "misspelt",
+    "the engine has no flag of this name, but one like it",
+    severity="warning",
+    why="The engine refuses it at start-up, or the setting that was meant is not the one in force.",
+    example=("0.5.23", f"{_SERVE} --mamba-track-intervall 64"),
+    instead=f"{_SERVE} --mamba-track-interval 64",
+    accepted="the flag as the engine spells it",
+)
+GIVEN_TWICE = Code(
+    "GP013",
+    "given-twice",
+    "a flag is given twice with different values",
+    severity="note",
+    why="The last one counts; a reader may have the first one in mind.",
+    example=("0.5.23", f"{_SERVE} --mamba-track-interval 64 --mamba-track-interval 128"),
+    instead=f"{_SERVE} --mamba-track-interval 128",
+    accepted="the flag once",
+)
+STALE_WAIVER = Code(
+    "GP014",
+    "stale-waiver",
+    "a waiver waives nothing: what it excused is not found any more",
+    severity="warning",
+    why="It would hide the finding if it came back.",
+    accepted="no waiver",
+)
+WINDOW_GRID = Code(
+    "GP302",
+    "window-grid",
+    "the draft's convolution windows are kept on the interval as asked for, the states beside them on another grid",
+    severity="note",
+    why="It costs accepted drafts, not output: the target verifies every token.",
+    example=(
+        "0.5.23",
+        "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 32 "
+        "--speculative-algorithm DSPARK --speculative-num-draft-tokens 8",
+    ),
+    instead="sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 64 "
+    "--speculative-algorithm DSPARK --speculative-num-draft-tokens 8",
+    accepted="an interval that is a multiple of the checkpoint grid",
+    about=_GRID,
+)
+GUARD_PROTECTS_NOT = Code(
+    "GP501",
+    "guard-does-not-protect",
+    "the start-up guard holds the interval against the page of one rank and passes; DCP widens the tree's page",
+    severity="note",
+    why="The guard is there to refuse this very fault; its silence is no approval.",
+    example=("0.5.18", f"{_WIDE} --chunked-prefill-size -1"),
+    instead=f"{_WIDE} --mamba-track-interval 512 --chunked-prefill-size -1",
+    accepted="an interval that is a multiple of page_size times dcp_size",
+    about=_GRID,
+    upstream=(34760, 35412),
+)
+GUARD_NOT_EVALUATED = Code(
+    "GP502",
+    "guard-not-evaluated",
+    "the interval is no multiple of the resolved page, and the guard was not evaluated as --page-size was left out",
+    severity="note",
+    why="The guard looks at the flag; a page that the backend sets later is never held against the interval.",
+    example=(
+        "0.5.18",
+        "sglang serve --model-path moonshotai/Kimi-K3 --mamba-track-interval 100 --chunked-prefill-size -1",
+    ),
+    instead="sglang serve --model-path moonshotai/Kimi-K3 --mamba-track-interval 128 --chunked-prefill-size -1",
+    accepted="an interval that is a multiple of the resolved page",
+    about=_GRID,
 )
 
 SLOTS = (SLOT_OVERWRITTEN, SLOT_LABEL, KEY_OVERSHOT)
@@ -105,6 +355,14 @@ CODES = {
         INERT,
         NOT_MODELLED,
         SPARSER,
+        CANNOT_START,
+        REFUSED_THOUGH_VALID,
+        PREFILL_BELOW_GRID,
+        MALFORMED,
+        HOLE,
+        MISSPELT,
+        GIVEN_TWICE,
+        STALE_WAIVER,
         DECODE_GRID,
         VERIFY_GRID,
         VERIFY_STEP,
@@ -116,5 +374,8 @@ CODES = {
         SLOT_OVERWRITTEN,
         SLOT_LABEL,
         KEY_OVERSHOT,
+        WINDOW_GRID,
+        GUARD_PROTECTS_NOT,
+        GUARD_NOT_EVALUATED,
     )
 }

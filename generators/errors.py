@@ -33,14 +33,25 @@ class Vacuous(UserError):
     exit_code = 5
 
 
-def read_text(path: Path) -> str:
-    """The text of a regular file; anything else is refused in one sentence."""
+def read_bytes(path: Path) -> bytes:
+    """The content of a regular file; anything else is refused in one sentence."""
     try:
         if path.exists() and not path.is_file():
             raise BadInput(f"{path}: cannot be read (it is no regular file)")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: cannot be read (no UTF-8: {error.reason})") from None
+        return path.read_bytes()
     except (OSError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or "a link that leads back to itself"
         raise BadInput(f"{path}: cannot be read ({why})") from None
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Bytes as UTF-8 text; `name` is what they are read from."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{name}: cannot be read (no UTF-8: {error.reason})") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a regular file, its ends of lines as they are; anything else is refused in one sentence."""
+    return decoded(read_bytes(path), str(path))

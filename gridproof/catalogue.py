@@ -11,12 +11,16 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from generators import emit
+from generators.check import Judgement
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
+from generators.judging import Judging
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
+from generators.published import configurations, verdicts
 from gridproof import files
-from spec.sglang.designs import DESIGNS
+from gridproof.explaining import example_of, facts
+from spec.sglang.designs import DESIGNS, RELEASES
 from spec.sglang.theorems import LIBRARY
 
 OUTSIDE_THE_SOLVER = (
@@ -76,19 +80,29 @@ def theorems() -> str:
 
 
 def findings() -> str:
-    """The catalogue of finding codes."""
+    """The catalogue of finding codes, each with its example."""
     lines = [
         "# Finding codes",
         "",
-        "`gridproof explain CODE` prints these. This page is written by `tox -e docs`.",
+        "`gridproof explain CODE` prints these. This page is written by `tox -e docs`; a test runs every example.",
         "",
-        "| code | name | meaning | excluded by the theorem |",
-        "| --- | --- | --- | --- |",
+        "| code | name | severity | meaning | excluded by the theorem |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for code in CODES.values():
         theorem = f"`{code.theorem}`" if code.theorem else "-"
-        lines.append(f"| {code.id} | {code.name} | {code.means} | {theorem} |")
+        cells = (code.id, code.name, code.severity, code.means, theorem)
+        lines.append(f"| {' | '.join(cells)} |")
+    for code in CODES.values():
+        lines += ["", f"## {code.id} {code.name}", "", f"{_sentence(code.means)}"]
+        lines += ["", *(f"- {label}: {text}" for label, text in facts(code))]
+        if (example := example_of(code)) is not None:
+            lines += ["", f"    {example[0]}", "", "use instead", "", f"    {example[1]}"]
     return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def designs() -> str:
@@ -193,11 +207,47 @@ def _spelled(exclusion: Exclusion) -> str:
     return ", ".join(f"`{n}`" if truth else f"not `{n}`" for n, truth in exclusion.literals)
 
 
+_SHORT = {"not_modelled": "not modelled"}
+
+
+def published() -> str:
+    """The table of published configurations: the verdict of every modelled release, and the readers that are unsafe."""
+    lines = [
+        "# Published configurations",
+        "",
+        "Launches that stand in upstream's tests, cookbooks, pull requests and issue texts "
+        "(`recipes/published/configurations.toml`), judged for every modelled release; behind `unsafe` the readers "
+        "that are. A test holds every verdict against the rules run on plain numbers. "
+        "This page is written by `tox -e docs`.",
+        "",
+        f"| launch | tree page | interval | {' | '.join(RELEASES)} |",
+        "| --- | --- | --- |" + " --- |" * len(RELEASES),
+    ]
+    judging = Judging()
+    for one in configurations():
+        judged = verdicts(one, judging)
+        newest = judged[RELEASES[-1]]
+        c = newest.configuration
+        cells = [one.id, str(newest.geometry["tree_page"]), str(c.mamba_track_interval)]
+        if one.launch.engine != "sglang":
+            cells[1:] = ["-", "-"]
+        cells += [_verdict(judged[release]) for release in RELEASES]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(judgement: Judgement) -> str:
+    unsafe = [reader for reader, verdict in judgement.readers.items() if verdict == "unsafe"]
+    text = _SHORT.get(judgement.verdict, judgement.verdict)
+    return f"{text} ({', '.join(unsafe)})" if unsafe else text
+
+
 PAGES = {
     "theorems.md": theorems,
     "findings.md": findings,
     "designs.md": designs,
     "coverage.md": coverage,
+    "published.md": published,
 }
 
 

@@ -34,6 +34,21 @@ Exit codes, the same for every command:
 --exit-zero turns 1 into 0, and nothing else.
 """
 
+CHECK_EPILOG = """\b
+Examples:
+  gridproof check -- sglang serve --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8
+  gridproof check deploy/ Dockerfile README.md
+  gridproof check --all-releases serve.sh
+  gridproof check --set page_size=64 --engine sglang==0.5.18 values.yaml
+  gridproof check --fix --write serve.sh
+  kubectl get deploy -o yaml | gridproof check -
+
+\b
+Read are shell scripts, Dockerfiles, YAML and JSON, Python, Markdown, flags files and start-up logs
+(server_args=); in a folder what .gitignore names is left out. A comment before the launch excuses a
+finding:  # gridproof: waive GP401: why
+"""
+
 _FLAG_HELP = {
     "page_size": "resolved page, tokens",
     "dcp_size": "decode context parallelism, ranks",
@@ -73,9 +88,9 @@ def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _settings(commands: Mapping[str, click.Command]) -> dict[str, Any]:
-    """`[tool.gridproof]` of the pyproject.toml in the current folder, dashes and underscores alike."""
-    path = Path("pyproject.toml")
+def _table() -> dict[str, Any]:
+    """`[tool.gridproof]` of the pyproject.toml in the current folder."""
+    path = _SETTINGS
     if not path.is_file():
         return {}
     try:
@@ -86,6 +101,12 @@ def _settings(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     table = tool.get("gridproof", {}) if isinstance(tool, dict) else tool
     if not isinstance(table, dict):
         raise BadInput(f"{path}: [tool.gridproof] must be a table of options")
+    return table
+
+
+def _settings(table: Mapping[str, Any], commands: Mapping[str, click.Command]) -> dict[str, Any]:
+    """The options that a table sets, dashes and underscores alike."""
+    path = _SETTINGS
     options = {
         opt.lstrip("-").replace("-", "_"): p
         for command in commands.values()
@@ -97,6 +118,9 @@ def _settings(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     table = {k.replace("-", "_"): v for k, v in table.items()}
     check_keys(table, f"[tool.gridproof] of {path}", sorted(options))
     return {str(options[k].name): _setting(path, k, v, options[k]) for k, v in table.items()}
+
+
+_SETTINGS = Path("pyproject.toml")
 
 
 def _setting(path: Path, key: str, value: Any, option: click.Option) -> Any:
@@ -152,8 +176,9 @@ def main(ctx: click.Context, color: str) -> None:
     gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
     gridproof emit cases.json --target sglang --out generated_tests
     """
-    ctx.obj = {"colour": color}
-    settings = _settings(main.commands)
+    table = _table()
+    ctx.obj = {"colour": color, "waivers": table.pop("waivers", None)}
+    settings = _settings(table, main.commands)
     ctx.default_map = {name: dict(settings) for name in main.list_commands(ctx)}
 
 
@@ -320,47 +345,91 @@ def emit(
     _finish(command.run(_output(ctx), cases, target, out, tier, only_check))
 
 
-@main.command(context_settings={"ignore_unknown_options": False})
-@_ENGINE
-@click.option("--all-releases", is_flag=True, help="judge for every modelled release")
+class _Check(click.Command):
+    """What stands behind `--` is one launch command, whatever its words look like."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["command"], args = tuple(args[at + 1 :]), args[:at]
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "a launch command goes behind '--'"
+            raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
+
+
+@main.command(cls=_Check, epilog=CHECK_EPILOG)
+@click.option(
+    "--engine",
+    help="sglang==0.5.18, or sglang for the newest modelled release; else the release that a container image, "
+    "a lock or a requirements file beside the command pins, else the newest",
+)
+@click.option("--all-releases", is_flag=True, help="judge for every modelled release: a row each")
 @click.option(
     "--context-length", type=click.IntRange(1), help="tokens; else of the command, else 32768"
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="what the command does not hold: page_size=64 (resolved), mamba_chunk_size=128, recurrence=mamba2, ...",
+)
+@click.option(
+    "--config",
+    type=_Place(path_type=Path),
+    help="config.json of the model; else read from the folder that the model path names",
 )
 @click.option(
     "--min-severity",
     type=click.Choice(["note", "warning", "error"]),
     default="note",
-    help="show from",
+    help="show from; the exit code stays",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--fix", is_flag=True, help="print the corrected command; only what theorems cover")
+@click.option("--write", is_flag=True, help="with --fix: change the files in place")
+@click.option("--unsafe-fixes", is_flag=True, help="with --fix: also what no theorem covers")
+@click.option(
+    "--allow-none",
+    is_flag=True,
+    help="exit 0, not 3, where no launch command is found in the files",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text"
+)
 @_EXIT_ZERO
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("paths", nargs=-1, metavar="[FILE...] [-- COMMAND...]", type=_Place(path_type=Path))
 @click.pass_context
-def check(
-    ctx: click.Context,
-    engine: str | None,
-    all_releases: bool,
-    context_length: int | None,
-    min_severity: str,
-    form: str,
-    exit_zero: bool,
-    command: tuple[str, ...],
-) -> None:
-    """Judge a launch command: gridproof check [OPTIONS] -- COMMAND..."""
+def check(ctx: click.Context, paths: tuple[Path, ...], exit_zero: bool, **options: Any) -> None:
+    """Judge launch commands in files and folders (- is standard input), or the one behind '--'."""
     from gridproof.commands import check as work
 
-    code = work.run(_output(ctx), engine, all_releases, context_length, min_severity, form, command)
+    given = work.Options(**options, waivers=ctx.obj.get("waivers"))
+    code = work.run(_output(ctx), given, paths, ctx.meta.get("command"))
     _finish(code, exit_zero)
 
 
-@main.command()
-@click.argument("what", metavar="CODE|CASE")
+EXPLAIN_EPILOG = """\b
+Examples:
+  gridproof explain GP101
+  gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
+  gridproof explain cases.json --html timeline.html
+"""
+
+
+@main.command(epilog=EXPLAIN_EPILOG)
+@click.argument("what", metavar="CODE|CASES")
+@click.option("--case", help="only the case of this id")
+@click.option(
+    "--html", type=_Place(path_type=Path), help="write the timelines as one self-contained page"
+)
 @click.pass_context
-def explain(ctx: click.Context, what: str) -> None:
-    """Tell what a finding code means; walking through a case comes in a later version."""
+def explain(ctx: click.Context, what: str, case: str | None, html: Path | None) -> None:
+    """Tell what a finding code means, or walk through the cases that search found."""
     from gridproof.commands import explain as command
 
-    _finish(command.run(_output(ctx), what))
+    _finish(command.run(_output(ctx), what, case, html))
 
 
 @main.command()

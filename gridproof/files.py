@@ -31,7 +31,10 @@ def check_writable(paths: Iterable[Path]) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text file by way of a temporary one beside it, so that nothing is ever left half-written."""
+    """Write a text file by way of a temporary one beside it, so that nothing is ever left half-written.
+
+    A file that is replaced keeps its permissions.
+    """
     check_writable([path])
     target, temporary = path.resolve(), None
     try:
@@ -41,7 +44,7 @@ def write(path: Path, text: str) -> None:
         ) as file:
             temporary = file.name
             file.write(text)
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o644)
         os.replace(temporary, target)
     except OSError as error:
         if temporary and os.path.exists(temporary):

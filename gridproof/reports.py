@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gridproof.annotations import annotation, ten
 from gridproof.obligations import Certificate
 from spec.prove import VERDICTS, Result
 from spec.sglang.horn import CLAIM, SecondVerdict
@@ -163,5 +164,5 @@ def github_lines(
     faults |= {c.obligation: c.fault() for c in certificates if not c.complete}
     if second_method is not None and second_method.verdict != "proved":
         faults["second method"] = second_method_line(second_method)
-    lines = [f"::{'error' if faults else 'notice'} title=gridproof prove::{total}"]
-    return lines + [f"::error title={name}::{why}" for name, why in list(faults.items())[:9]]
+    head = annotation("error" if faults else "note", "gridproof prove", total)
+    return ten(head, [annotation("error", name, why) for name, why in faults.items()])

@@ -2,87 +2,231 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from generators import fixing, inputs, waivers
 from generators.cases import text_of
-from generators.check import Judgement, findings_document, judge
+from generators.check import Finding, Judgement, findings_document
 from generators.errors import BadInput, NothingToDo
-from generators.launch import read_launch
+from generators.judging import Judging
+from generators.launch import told_from
+from generators.targets import Found, Reader, Target
+from gridproof import files, findings
 from gridproof.commands.search import chosen_design
 from gridproof.console import Output
+from spec.sglang.designs import CURRENT, DESIGNS, RELEASES, Design, design_of_engine
 
-_SEVERITIES = ("note", "warning", "error")
-_STYLE = {
-    "unsafe": "red",
-    "rejected": "red",
-    "inert": "yellow",
-    "not_modelled": "yellow",
-    "safe": "green",
-}
+
+@dataclass(frozen=True)
+class Options:
+    """The options of one run of `check`."""
+
+    engine: str | None
+    all_releases: bool
+    context_length: int | None
+    settings: tuple[str, ...]
+    config: Path | None
+    min_severity: str
+    form: str
+    fix: bool
+    write: bool
+    unsafe_fixes: bool
+    allow_none: bool
+    waivers: Any
 
 
 def run(
-    output: Output,
-    engine: str | None,
-    all_releases: bool,
-    context_length: int | None,
-    min_severity: str,
-    form: str,
-    command: tuple[str, ...],
+    output: Output, options: Options, paths: Sequence[Path], command: Sequence[str] | None
 ) -> int:
-    """Judge the command for one release or all, print the findings, return the exit code."""
-    if len(command) == 1 and Path(command[0]).is_file():
-        raise NothingToDo(
-            f"{command[0]}: files of launch commands are read by a later version; give one after '--'"
-        )
-    if not command:
-        raise NothingToDo("no launch command given; write it after '--'")
-    if all_releases and engine is not None:
+    """Judge what was given for one release or all, print the findings, return the exit code."""
+    _refuse_contradictions(options)
+    found = _read(options, paths, command)
+    judging = Judging(options.context_length)
+    judged = [(t, _judgements(judging, t, options)) for t in found.targets]
+    judgements = [j for _, of_target in judged for j in of_target]
+    told = _all_findings(found, judgements, options)
+    shown = [f for f in told if _is_shown(f, options.min_severity)]
+    for reason in found.skipped:
+        output.note(f"passed over: {reason}")
+    if options.form == "text":
+        _print(output, judged, shown, options)
+    else:
+        _write_document(output, judgements, shown, options.form)
+    if options.fix:
+        _fix(output, judged, found, options)
+    open_findings = {f.severity for f in told if f.waived is None}
+    if options.form == "sarif":
+        return 0
+    return 1 if open_findings & {"warning", "error"} else 0
+
+
+def _refuse_contradictions(options: Options) -> None:
+    if options.all_releases and options.engine is not None:
         raise BadInput(
             "--engine names one release and --all-releases all of them; give one of the two"
         )
-    from spec.sglang.designs import DESIGNS
-    from spec.sglang.witnesses import unwitnessed
+    if options.fix and options.all_releases:
+        raise BadInput("--fix mends a launch for one release; give --engine, not --all-releases")
+    if (options.write or options.unsafe_fixes) and not options.fix:
+        raise BadInput("--write and --unsafe-fixes say how --fix works; give --fix as well")
 
-    designs = list(DESIGNS.values()) if all_releases else [chosen_design(engine, None)]
-    launch = read_launch(command)
-    judgements = [judge(design, launch, "command", context_length) for design in designs]
-    for design, judgement in zip(designs, judgements, strict=True):
-        if pairs := unwitnessed(design, judgement.configuration):
-            raise RuntimeError(f"no Bezout witnesses for {pairs}, on which the theorems rest")
-    if form == "json":
-        output.raw(text_of(findings_document(judgements)))
+
+def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None) -> Found:
+    if command is not None and not command:
+        raise NothingToDo("no launch command given; write it after '--'")
+    if command is None and not paths:
+        raise NothingToDo("no launch command and no file given; write a command after '--'")
+    found, reader = Found(), Reader(told_from(options.settings), options.config)
+    if command is not None:
+        reader.of_command(command, found)
+    reader.of_paths(paths, found)
+    if not found.targets and not found.findings and not options.allow_none:
+        raise NothingToDo("no launch command was found in what was given")
+    return found
+
+
+def _judgements(judging: Judging, target: Target, options: Options) -> list[Judgement]:
+    """The judgements of a target: for all releases, or for the one that was asked for, is pinned or is the newest."""
+    if options.all_releases:
+        designs: list[Design] = list(DESIGNS.values())
+    elif options.engine is not None:
+        designs = [chosen_design(options.engine, None)]
+    elif target.pinned is not None and target.launch.engine == "sglang":
+        return [_of_pinned(judging, target)]
     else:
+        designs = [CURRENT]
+    return [judging.judge(d, target.launch, target.source, target.line) for d in designs]
+
+
+def _of_pinned(judging: Judging, target: Target) -> Judgement:
+    pinned, launch = target.pinned, target.launch
+    assert pinned is not None
+    if pinned.release in RELEASES:
+        design = design_of_engine(f"sglang=={pinned.release}")
+        return judging.judge(design, launch, target.source, target.line)
+    reason = (
+        f"the release {pinned.release} ({pinned.where}) is not modelled; the modelled ones are "
+        f"{RELEASES[0]} to {RELEASES[-1]}"
+    )
+    launch = replace(launch, unmodelled=launch.unmodelled or reason)
+    judgement = judging.judge(CURRENT, launch, target.source, target.line)
+    engine = f"sglang=={pinned.release}"
+    named = tuple(replace(finding, engine=engine) for finding in judgement.findings)
+    return replace(judgement, engine=engine, findings=named)
+
+
+def _all_findings(found: Found, judgements: list[Judgement], options: Options) -> list[Finding]:
+    """The findings of judgements and files, with the waivers applied."""
+    launches: dict[str, list[tuple[int, int]]] = {source: [] for source in found.texts}
+    for target in found.targets:
+        launches.setdefault(target.source, []).append(target.lines)
+    raw = [*found.findings, *(f for j in judgements for f in j.findings)]
+    given = [*found.waivers, *waivers.in_settings("pyproject.toml", options.waivers or [])]
+    return waivers.applied(raw, given, launches)
+
+
+def _is_shown(finding: Finding, least: str) -> bool:
+    return findings.SEVERITIES.index(finding.severity) >= findings.SEVERITIES.index(least)
+
+
+def _write_document(
+    output: Output, judgements: list[Judgement], shown: list[Finding], form: str
+) -> None:
+    unwaived = [f for f in shown if f.waived is None]
+    if form == "json":
+        output.raw(text_of(findings_document(judgements, unwaived)))
+    elif form == "sarif":
+        output.raw(text_of(findings.sarif(shown)))
+    else:
+        for line in findings.github(unwaived, len(judgements)):
+            output.raw(f"{line}\n")
+
+
+def _print(
+    output: Output,
+    judged: list[tuple[Target, list[Judgement]]],
+    shown: list[Finding],
+    options: Options,
+) -> None:
+    waiting = [f for f in shown if f.waived is None]
+    ids = {id(f) for f in waiting}
+    for target, judgements in judged:
+        if options.all_releases:
+            output.line(findings.place(target.source, target.line) or "command")
+            output.rich(findings.rows(judgements))
+            continue
         for judgement in judgements:
-            _print(output, judgement, min_severity)
-    worst = {f.severity for j in judgements for f in j.findings}
-    return 1 if worst & {"warning", "error"} else 0
+            pinned = target.pinned if options.engine is None else None
+            findings.print_judgement(output, judgement, pinned.where if pinned else None)
+            _print_findings(output, judgement, ids)
+    for finding in waiting:
+        if finding.engine == "-":
+            findings.print_finding(output, finding, placed=True)
+    count = sum(f.waived is not None for f in shown)
+    if count:
+        output.line(f"{count} waived")
+    if len(judged) > 1:
+        output.line(findings.counted(waiting, sum(len(js) for _, js in judged)))
 
 
-def _print(output: Output, judgement: Judgement, min_severity: str) -> None:
-    c, style = judgement.configuration, _STYLE[judgement.verdict]
-    unjudged = [r for r, v in judgement.readers.items() if v == "not_modelled"]
-    but = f" ({', '.join(unjudged)} not judged)" if judgement.verdict == "safe" and unjudged else ""
-    output.rich(f"{judgement.engine}  [{style}]{judgement.verdict}[/{style}]{but}")
-    said = judgement.sources
-    output.line(
-        f"  page {c.page_size} ({said['page_size']}), dcp {c.dcp_size} ({said['dcp_size']}), "
-        f"interval {c.mamba_track_interval} ({said['mamba_track_interval']}), "
-        f"chunk {c.mamba_chunk_size} ({said['mamba_chunk_size']}), strategy {c.strategy}"
-        + (f", {c.speculative_num_draft_tokens} draft tokens" if c.speculates else "")
-    )
-    shape = judgement.geometry
-    output.line(
-        f"  tree page {shape['tree_page']}, extend donates every {shape['checkpoint_grid']}, "
-        f"decode every {shape['decode_grid']} tokens"
-    )
-    output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
-    if judgement.verdict == "safe":
-        shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
-        output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
-    for finding in judgement.findings:
-        if _SEVERITIES.index(finding.severity) >= _SEVERITIES.index(min_severity):
-            output.line(f"  {finding.severity} {finding.code.id}: {finding.message}")
-            if finding.fix:
-                flags = " ".join(f"{k} {v}" for k, v in finding.fix["flags"].items())
-                output.line(f"    fix: {flags}")
+def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> None:
+    mine = [f for f in judgement.findings if id(f) in waiting]
+    for finding in mine:
+        apart = finding.line is not None and finding.line != judgement.line
+        findings.print_finding(output, finding, placed=apart)
+    fix = next((f.fix for f in mine if f.fix), None)
+    if fix:
+        findings.print_fix(output, fix)
+
+
+def _fix(
+    output: Output,
+    judged: list[tuple[Target, list[Judgement]]],
+    found: Found,
+    options: Options,
+) -> None:
+    """Print the corrected commands, or change the files that they stand in."""
+    say = output.line if options.form == "text" else output.note
+    edits: dict[str, list[fixing.Edit]] = {}
+    for target, judgements in judged:
+        fix = next((f.fix for f in judgements[0].findings if f.fix and f.waived is None), None)
+        flags = fixing.wanted(fix, options.unsafe_fixes)
+        where = findings.place(target.source, target.line) or "command"
+        if flags is None:
+            if judgements[0].verdict in ("unsafe", "rejected", "inert"):
+                say(f"{where}: no fix that a theorem covers is known; nothing is changed")
+            continue
+        if options.write and target.source in found.texts:
+            changes = fixing.edits(target, flags, found.texts[target.source])
+            if changes is not None:
+                edits.setdefault(target.source, []).extend(changes)
+                continue
+            say(f"{where}: cannot be changed in place; the corrected command is")
+        say(fixing.command(target, flags))
+    for source, changes in edits.items():
+        text = fixing.edited(found.texts[source], changes)
+        if not _has_the_same_launches(source, found.texts[source], text):
+            say(f"{source}: not changed, as its launches could not be found again afterwards")
+            continue
+        _rewrite(Path(source), text)
+        say(f"{source}: changed")
+
+
+def _has_the_same_launches(source: str, before: str, after: str) -> bool:
+    """Whether as many commands are found in a text as before it was changed, and nothing new is wrong with it."""
+    counts = []
+    for text in (before, after):
+        items = list(inputs.items(source, text, Path(source)))
+        problems = sum(isinstance(item, inputs.Problem) for item in items)
+        counts.append((len(items) - problems, problems))
+    return counts[0] == counts[1]
+
+
+def _rewrite(path: Path, text: str) -> None:
+    if str(path) == "-":
+        raise BadInput("--write: standard input cannot be changed; leave --write out")
+    had_mark = path.read_bytes().startswith(b"\xef\xbb\xbf")
+    files.write(path, ("\ufeff" if had_mark else "") + text)

@@ -2,19 +2,80 @@
 
 from __future__ import annotations
 
+import difflib
+from pathlib import Path
+
+from generators.cases import read_cases
 from generators.codes import CODES
-from generators.errors import BadInput, NothingToDo
+from generators.errors import BadInput
+from generators.timeline import Timeline, timeline
+from gridproof import files
 from gridproof.console import Output
+from gridproof.drawing import drawing
+from gridproof.explaining import example_of, facts
 
 
-def run(output: Output, what: str) -> int:
-    """Print what a code means; a case file is refused until a later version."""
-    if what in CODES:
-        code = CODES[what]
-        output.line(f"{code.id} {code.name}: {code.means}.")
-        if code.theorem:
-            output.line(f"A right design excludes it by the theorem {code.theorem}.")
+def run(output: Output, what: str, case: str | None, html: Path | None) -> int:
+    """Print what a code means, or walk through the cases of a file; `html`: write them as a page as well."""
+    code = what.upper()
+    if code in CODES and not Path(what).is_file():
+        if html is not None or case is not None:
+            raise BadInput("--html and --case are for a file of cases, not for a code")
+        _explain_code(output, code)
         return 0
-    if what.endswith(".json"):
-        raise NothingToDo("walking through a case comes in a later version; codes are explained")
-    raise BadInput(f"{what!r} is no finding code; the codes are {', '.join(CODES)}")
+    if not (what.endswith(".json") or Path(what).exists()):
+        near = difflib.get_close_matches(code, CODES, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise BadInput(
+            f"{what[:80]!r} is no finding code and no file of cases; {hint}the codes are {', '.join(CODES)}"
+        )
+    told = _timelines(Path(what), case)
+    if html is not None:
+        from gridproof.page import page
+
+        files.write(html, page(told, f"gridproof: {Path(what).name}"))
+        output.note(f"{html} written")
+    for one in told:
+        _walk(output, one)
+    return 0
+
+
+def _explain_code(output: Output, name: str) -> None:
+    code = CODES[name]
+    output.line(f"{code.id} {code.name} ({code.severity}): {code.means}.")
+    for label, text in facts(code):
+        output.line(f"  {label}: {text}")
+    if (example := example_of(code)) is not None:
+        output.line("  example:")
+        output.line(f"    {example[0]}")
+        output.line("  use instead:")
+        output.line(f"    {example[1]}")
+
+
+def _timelines(path: Path, wanted: str | None) -> list[Timeline]:
+    file = read_cases(path)
+    ids = [case.id for case in file.cases]
+    if wanted is not None and wanted not in ids:
+        raise BadInput(f"{path}: has no case {wanted!r}; it has {', '.join(ids)}")
+    kept = [case for case in file.cases if wanted in (None, case.id)]
+    return [timeline(case, file.design) for case in kept]
+
+
+def _walk(output: Output, told: Timeline) -> None:
+    """The events of a case, one a line, and the drawing."""
+    from rich.table import Table
+
+    case = told.case
+    output.line(f"{case.code} {case.id} on {told.engine}")
+    output.line(f"  {CODES[case.code].means}")
+    table = Table(box=None, pad_edge=False)
+    for column in ("step", "event", "length", "slot", "state", "node", "replayed", "what happens"):
+        table.add_column(column, justify="left" if column in ("event", "what happens") else "right")
+    for number, step in enumerate(told.steps, 1):
+        depths = (step.event.slot, step.state_depth, step.node_depth, step.replayed)
+        shown = ["-" if depth is None else str(depth) for depth in depths]
+        table.add_row(str(number), step.event.event, str(step.event.seq_len), *shown, step.says)
+    output.rich(table)
+    for line in drawing(told):
+        output.line(line)
+    output.line()

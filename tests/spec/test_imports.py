@@ -20,7 +20,7 @@ ONLY_IN = {
     "z3": "spec/smt",
     "cvc5": "spec/smt/cvc5_opinion.py",
     "torch": "gpu_checks",
-    "jinja2": "generators",
+    "jinja2": ("generators", "gridproof"),
 }
 ALLOWED_BESIDES = {"z3": {"spec/prove.py"}}
 

@@ -1,0 +1,109 @@
+"""A launch with its flags mended: as a command to print, and as changes to the text it stands in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from generators.changes import Flags, changed
+from generators.flags import Setting, field_of
+from generators.inputs.base import ITEMS, LIST, SHELL
+from generators.targets import Target
+from generators.words import Word
+
+_MAY_STAND_PLAIN = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:@%+,$"
+)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A span of characters of a text and what it becomes."""
+
+    start: int
+    end: int
+    text: str
+
+
+def _quoted(word: Word) -> str:
+    """A word as a shell takes it; an expansion stays one."""
+    if word.is_hole:
+        plain = set(word.text) <= _MAY_STAND_PLAIN
+        return word.shown if plain else f'"{word.shown}"'
+    return shlex.quote(word.text)
+
+
+def command(target: Target, flags: Flags) -> str:
+    """The corrected command, the words before the one that starts the engine included."""
+    first = target.launch.words[0] if target.launch.words else None
+    before = []
+    for word in target.command.words:
+        if word is first:
+            break
+        before.append(word)
+    else:
+        before = []
+    return " ".join(_quoted(word) for word in (*before, *changed(target.launch, flags)))
+
+
+def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
+    """The changes that give a launch these flags where it stands; None where its words do not stand there as they are."""
+    last = target.launch.words[-1] if target.launch.words else None
+    if last is None or last.span is None or target.command.style not in (SHELL, LIST, ITEMS):
+        return None
+    found, added = [], ""
+    for flag, value in flags.items():
+        setting = target.launch.settings.get(field_of(flag))
+        if setting is None:
+            added += _inserted(target.command.style, text, last.span, flag, value)
+        elif (edit := _replacing(setting, value, text)) is not None:
+            found.append(edit)
+        else:
+            return None
+    if added:
+        end = _line_end(text, last.span[1]) if target.command.style == ITEMS else last.span[1]
+        found.append(Edit(end, end, added))
+    return found
+
+
+def _replacing(setting: Setting, value: str, text: str) -> Edit | None:
+    """The change of a value inside the word that holds it; its quotes stay."""
+    if setting.holder.span is None:
+        return None
+    start, end = setting.holder.span
+    old = str(setting.value)
+    at = text.rfind(old, start, end)
+    return Edit(at, at + len(old), value) if at >= 0 else None
+
+
+def _inserted(style: str, text: str, span: tuple[int, int], flag: str, value: str) -> str:
+    """A flag that was not there, written as the words around it are."""
+    words = [flag, value] if value else [flag]
+    if style == SHELL:
+        return "".join(f" {word}" for word in words)
+    if style == LIST:
+        quote = text[span[0]] if text[span[0]] in "\"'" else '"'
+        return "".join(f", {quote}{word}{quote}" for word in words)
+    start = text.rfind("\n", 0, span[0]) + 1
+    lead = text[start : span[0]]
+    lead = lead if lead.strip() == "-" else " " * (len(lead) - 2) + "- "
+    return "".join(f'\n{lead}"{word}"' for word in words)
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def edited(text: str, changes: Iterable[Edit]) -> str:
+    """The text with all changes made; the same change asked for twice is made once."""
+    for edit in sorted(set(changes), key=lambda e: e.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def wanted(fix: dict[str, Any] | None, unsafe_too: bool) -> Flags | None:
+    """The flags of a fix that may be applied."""
+    return fix["flags"] if fix and (fix["safe"] or unsafe_too) else None

@@ -1,0 +1,180 @@
+"""YAML and JSON: lists under command, args and entrypoint, and texts that hold shell commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from generators.flags import is_telling
+from generators.inputs.base import (
+    ITEMS,
+    LIST,
+    Command,
+    Document,
+    Item,
+    Problem,
+    list_command,
+    shell_items,
+    unplaced,
+)
+from generators.words import Word
+
+_KEYS = ("entrypoint", "command", "args")
+# Deeper nesting is refused before the parser sees it; no launch is written so.
+_DEEPEST = 100
+
+
+class Yaml:
+    """Kubernetes, compose, CI and recipe files; an anchor is read once, however often it is named."""
+
+    name = "YAML"
+
+    def claims(self, path: PurePath) -> bool:
+        return path.suffix.lower() in (".yaml", ".yml", ".json")
+
+    def sniffs(self, text: str) -> bool:
+        return re.search(r"\A(?:\s|#[^\n]*\n|---)*(?:- )?[\w.-]+:(?:\s|$)", text) is not None
+
+    def items(self, document: Document) -> Iterator[Item]:
+        import yaml
+
+        try:
+            for root in _roots(document.text):
+                yield from _Walk(document).of(root)
+                yield from _engine_config(document, root)
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            mark = getattr(error, "problem_mark", None)
+            line = document.line + mark.line if mark else None
+            why = getattr(error, "problem", None) or str(error).split("\n")[0]
+            yield Problem(document.source, line, f"not valid YAML ({why[:120]})")
+
+
+def settings_of(text: str) -> list[Word] | None:
+    """The flags that a configuration file of the engine gives, without places; None where it is none."""
+    import yaml
+
+    try:
+        roots = list(_roots(text))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+    if len(roots) != 1 or roots[0] is None or roots[0].id != "mapping":
+        return None
+    return [Word(word.text) for word in _settings(Document("", text), _by_key(roots[0]))]
+
+
+def _roots(text: str) -> Iterator[Any]:
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _refuse_deep(text)
+    yield from yaml.compose_all(text, Loader=loader)
+
+
+def _by_key(node: Any) -> dict[str, Any]:
+    return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
+
+
+def _settings(document: Document, by_key: dict[str, Any]) -> list[Word]:
+    """Keys as flags: a true one is a switch, one that is false or null is left out."""
+    words = []
+    for key, value in by_key.items():
+        flag = "--" + key.replace("_", "-")
+        if value.id != "scalar" or value.value.lower() in ("false", "null", "~", ""):
+            continue
+        text = flag if value.value.lower() == "true" else f"{flag}={value.value}"
+        words.append(Word(text, document.lines.of(value.start_mark.index)))
+    return words
+
+
+def _refuse_deep(text: str) -> None:
+    depth = 0
+    for match in re.finditer(r"[\[{\]}]|^(?:[ ]*[-?:][ ])+", text, re.MULTILINE):
+        if match[0][-1] == " ":
+            deep = len(match[0]) // 2 > 4 * _DEEPEST
+        else:
+            depth = max(0, depth + (1 if match[0] in "[{" else -1))
+            deep = depth > _DEEPEST
+        if deep:
+            raise ValueError("nested too deeply")
+
+
+def _engine_config(document: Document, root: Any) -> Iterator[Item]:
+    """The launch that a whole document gives whose keys are flags of the engine without their dashes."""
+    if root is not None and root.id == "mapping":
+        words = tuple(_settings(document, _by_key(root)))
+        if any(is_telling(word.text.partition("=")[0]) for word in words):
+            yield Command(document.source, words[0].line or 1, words, "", "sglang")
+
+
+class _Walk:
+    """One pass over the nodes of a document."""
+
+    def __init__(self, document: Document):
+        self.document = document
+        self.seen: set[int] = set()
+
+    def of(self, root: Any) -> Iterator[Item]:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node is None or id(node) in self.seen:
+                continue
+            self.seen.add(id(node))
+            if node.id == "mapping":
+                yield from self.mapping(node)
+                waiting += [value for _, value in reversed(node.value)]
+            elif node.id == "sequence":
+                yield from self.sequence(node)
+                waiting += reversed(node.value)
+            else:
+                yield from self.scalar(node)
+
+    def mapping(self, node: Any) -> Iterator[Item]:
+        """What a container runs: entrypoint, command and args, one behind the other."""
+        by_key = _by_key(node)
+        lists = [by_key[k] for k in _KEYS if k in by_key and self.words(by_key[k]) is not None]
+        image = by_key.get("image")
+        name = image.value if image is not None and image.id == "scalar" else None
+        found = list(self.command(lists, name)) if len(lists) > 1 or (lists and name) else []
+        if found:
+            self.seen |= {id(part) for part in lists}
+            self.seen |= {id(scalar) for part in lists for scalar in part.value}
+            yield from found
+
+    def sequence(self, node: Any) -> Iterator[Item]:
+        """A list that is a command by itself; else each of its texts is looked at alone."""
+        if self.words(node) and (found := list(self.command([node], None))):
+            self.seen |= {id(scalar) for scalar in node.value}
+            yield from found
+
+    def words(self, node: Any) -> list[Word] | None:
+        if node.id != "sequence" or any(part.id != "scalar" for part in node.value):
+            return None
+        return [self.word(part) for part in node.value]
+
+    def word(self, node: Any) -> Word:
+        start, end = node.start_mark.index, node.end_mark.index
+        word = self.document.lines.word(str(node.value), start, end)
+        return replace(word, span=None) if node.style in ("|", ">") else word
+
+    def command(self, lists: list[Any], image: str | None) -> Iterator[Item]:
+        words = tuple(word for part in lists for word in self.words(part) or ())
+        style = LIST if lists[-1].flow_style else ITEMS
+        yield from list_command(self.document.source, words, style, image)
+
+    def scalar(self, node: Any) -> Iterator[Item]:
+        """A text that holds shell commands; one whose characters stand in the file as they are keeps its places."""
+        text = str(node.value)
+        if not any(c.isspace() for c in text.strip()):
+            return
+        start, end = node.start_mark.index, node.end_mark.index
+        if node.style in ("|", ">"):
+            start = self.document.text.find("\n", start, end) + 1 or end
+        elif node.style in ("'", '"'):
+            part = Document(self.document.source, text, self.document.lines.of(start))
+            yield from unplaced(shell_items(part))
+            return
+        yield from shell_items(self.document, start, end, folded=node.style != "|")

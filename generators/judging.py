@@ -1,0 +1,160 @@
+"""Judges launches: the verdict of a release, and all there is to tell about it and about the words of the launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from generators import codes
+from generators.changes import candidates, changed
+from generators.check import Finding, Judgement, judge, refused_by
+from generators.codes import Code
+from generators.domain import domain_of
+from generators.effects import affected
+from generators.launch import Launch
+from generators.search import search
+from spec.sglang.configuration import interval_is_whole_configured_pages
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids
+
+_GRID_CODES = (codes.DECODE_GRID, codes.VERIFY_GRID)
+# Guards that ask for more than the grids need once they are combined.
+_MERELY_WRITTEN = {"interval_is_whole_pages", "prefill_chunks_are_whole_pages"}
+
+
+@dataclass
+class Judging:
+    """One run: what was judged once is not judged again. `context_length` in tokens, None: as the launch says."""
+
+    context_length: int | None = None
+    known: dict[Any, Judgement] = field(default_factory=dict)
+    fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
+
+    def judge(
+        self, design: Design, launch: Launch, source: str, line: int | None = None
+    ) -> Judgement:
+        """The judgement of a launch, each finding complete and at the line of its flag."""
+        bare = self._bare(design, launch, alone=True)
+        told = [*bare.findings, *_more(design, launch, bare)]
+        fix = self._fix(design, launch, bare)
+        complete = [self._complete(design, launch, f, source, line, fix) for f in told]
+        notes = [
+            Finding(
+                n.code,
+                n.code.severity,
+                bare.engine,
+                n.message,
+                source,
+                n.word.line or line,
+                column=n.word.column,
+            )
+            for n in launch.notes
+        ]
+        return replace(bare, source=source, line=line, findings=(*complete, *notes))
+
+    def _bare(self, design: Design, launch: Launch, alone: bool) -> Judgement:
+        key = (
+            *(design.name, launch.engine, launch.configuration, tuple(launch.sources.items())),
+            *(launch.context_length, launch.radix_cache, launch.unmodelled, alone),
+        )
+        if key not in self.known:
+            self.known[key] = judge(design, launch, "", self.context_length, alone=alone)
+        return self.known[key]
+
+    def _fix(self, design: Design, launch: Launch, judgement: Judgement) -> dict[str, Any] | None:
+        """The nearest flags under which the release is safe; `safe` where theorems say so of every reader judged."""
+        if judgement.verdict not in ("unsafe", "rejected", "inert") or not launch.words:
+            return None
+        key = (design.name, launch.words)
+        if key not in self.fixes:
+            self.fixes[key] = self._search_fix(design, launch, judgement)
+        return self.fixes[key]
+
+    def _search_fix(
+        self, design: Design, launch: Launch, judgement: Judgement
+    ) -> dict[str, Any] | None:
+        unproved = None
+        for flags in candidates(judgement):
+            again = self._bare(design, launch.again(changed(launch, flags)), alone=False)
+            if again.verdict == "safe":
+                return {"flags": dict(flags), "safe": True}
+            if unproved is None and _only_unproved(again):
+                unproved = {"flags": dict(flags), "safe": False}
+        return unproved
+
+    def _complete(
+        self,
+        design: Design,
+        launch: Launch,
+        finding: Finding,
+        source: str,
+        line: int | None,
+        fix: dict[str, Any] | None,
+    ) -> Finding:
+        place = launch.place(*finding.code.about)
+        reach = affected(design, launch.configuration, finding.case) if finding.case else None
+        return replace(
+            finding,
+            source=source,
+            line=place.line if place and place.line else line,
+            column=place.column if place else None,
+            fix=finding.fix or (fix if finding.severity != "note" else None),
+            affected=reach,
+        )
+
+
+def _only_unproved(judgement: Judgement) -> bool:
+    """Whether nothing was found and only the theorem for its extends is missing."""
+    return (
+        judgement.verdict == judgement.readers["extend"] == "not_modelled"
+        and judgement.readers["decode"] == "safe"
+    )
+
+
+def _more(design: Design, launch: Launch, judgement: Judgement) -> Iterator[Finding]:
+    """What the guards and the prefill chunk give reason to say."""
+    c = launch.configuration
+    if judgement.verdict == "rejected":
+        if _is_valid(design, launch):
+            yield _finding(codes.REFUSED_THOUGH_VALID, judgement, codes.REFUSED_THOUGH_VALID.means)
+        return
+    if judgement.verdict == "not_modelled":
+        return
+    page, tree_page = c.page_size, grids.tree_page(c)
+    misplaced = [f for f in judgement.findings if f.code in _GRID_CODES]
+    if misplaced and c.page_size_given and interval_is_whole_configured_pages(c):
+        message = (
+            f"the start-up guard holds the interval {c.mamba_track_interval} against the page of {page} and "
+            f"passes; the tree's page is {tree_page}"
+        )
+        yield _finding(codes.GUARD_PROTECTS_NOT, judgement, message)
+    from_log = "log" in launch.sources.values()
+    if not c.page_size_given and not from_log and not interval_is_whole_configured_pages(c):
+        message = (
+            f"the interval {c.mamba_track_interval} is no multiple of the page of {page}; the guard was not "
+            "evaluated, as --page-size was left out"
+        )
+        yield _finding(codes.GUARD_NOT_EVALUATED, judgement, message)
+    if launch.convolves and c.speculates and design.grid("window", c) != design.grid("verify", c):
+        message = (
+            f"the draft's convolution windows are kept every {design.grid('window', c)} tokens, its states every "
+            f"{design.grid('verify', c)}"
+        )
+        yield _finding(codes.WINDOW_GRID, judgement, message)
+    size, grid = c.chunked_prefill_size, judgement.geometry["checkpoint_grid"]
+    if size is not None and 0 < size < grid:
+        message = f"a prefill is cut every {size} tokens and checkpoints are {grid} apart, so a piece may leave none"
+        yield _finding(codes.PREFILL_BELOW_GRID, judgement, message)
+
+
+def _is_valid(design: Design, launch: Launch) -> bool:
+    """Whether a refused configuration would be right if its guards let it start."""
+    if {guard.name for guard in refused_by(design, launch.configuration)} - _MERELY_WRITTEN:
+        return False
+    found = search(design, domain_of(launch.configuration), guards=False, close=False)
+    return not found.cases and found.complete
+
+
+def _finding(code: Code, judgement: Judgement, message: str) -> Finding:
+    return Finding(code, code.severity, judgement.engine, message, judgement.source)

@@ -1,0 +1,40 @@
+"""The published launch configurations of `recipes/published`, and what each modelled release makes of them."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from generators.check import Judgement
+from generators.judging import Judging
+from generators.launch import Launch, read_launch
+from spec.sglang.designs import DESIGNS
+
+FILE = Path(__file__).parents[1] / "recipes" / "published" / "configurations.toml"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published configuration: its name, where it stands, its launch."""
+
+    id: str
+    source: str
+    launch: Launch
+
+
+def configurations(file: Path = FILE) -> Iterator[Published]:
+    """The configurations of a file of them."""
+    for entry in tomllib.loads(file.read_text(encoding="utf-8"))["launch"]:
+        launch = read_launch(shlex.split(entry["command"]), entry.get("set"))
+        yield Published(entry["id"], entry["source"], launch)
+
+
+def verdicts(published: Published, judging: Judging) -> dict[str, Judgement]:
+    """The judgement of every modelled release, by its name."""
+    return {
+        design.release: judging.judge(design, published.launch, published.id)
+        for design in DESIGNS.values()
+    }

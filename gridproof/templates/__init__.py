@@ -1,0 +1,1 @@
+"""The template of the page that `explain` writes."""

@@ -1,0 +1,44 @@
+"""A hundred launch commands as people publish them, each with the verdict that follows by hand."""
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from generators import inputs
+from generators.commands import launches
+from generators.judging import Judging
+from generators.launch import read_words
+from spec.sglang.designs import design_named
+
+COMMANDS = tomllib.loads(
+    (Path(__file__).parents[1] / "data/commands.toml").read_text(encoding="utf-8")
+)["command"]
+JUDGING = Judging()
+
+
+def test_there_are_a_hundred_and_enough_of_them_are_not_accepted():
+    verdicts = Counter(c["verdict"] for c in COMMANDS)
+    assert len({c["command"] for c in COMMANDS}) >= 90
+    assert len({(c["command"], c["release"]) for c in COMMANDS}) == len(COMMANDS) >= 100
+    assert verdicts["rejected"] + verdicts["not_modelled"] >= 20 <= verdicts["safe"]
+    assert verdicts["rejected"] >= 4 and verdicts["unsafe"] >= 20
+    assert all(c["source"].startswith("https://") and c["because"] for c in COMMANDS)
+
+
+def verdict(judgement):
+    """The verdict but for the slots, of which those derived by hand do not speak."""
+    others = {v for reader, v in judgement.readers.items() if reader not in ("slots", "flush")}
+    if judgement.verdict in ("rejected", "not_modelled"):
+        return judgement.verdict
+    return "unsafe" if "unsafe" in others else "safe"
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=range(len(COMMANDS)))
+def test_the_verdict_is_the_one_derived_by_hand(entry):
+    (item,) = inputs.items("a.sh", entry["command"] + "\n", Path("a.sh"))
+    ((engine, words),) = launches(item.words)
+    launch = read_words(engine, words)
+    judgement = JUDGING.judge(design_named(f"sglang-{entry['release']}"), launch, "a.sh")
+    assert verdict(judgement) == entry["verdict"], (entry["because"], judgement.findings)

@@ -1,0 +1,424 @@
+"""`gridproof check` on files: sources, formats, waivers, fixes, bad input."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.gridproof.test_cli import valid
+
+KIMI = "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8"
+SYNCHRONOUS = f"{KIMI} --mamba-radix-cache-strategy extra_buffer --disable-overlap-schedule"
+LAZY = "--mamba-radix-cache-strategy extra_buffer_lazy"
+SMALL = f"sglang serve --model-path some/model {LAZY} --page-size 64"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def document(run):
+    return valid(run.out)
+
+
+def test_a_finding_stands_at_the_line_of_its_flag(gridproof, here):
+    (here / "a.sh").write_text(f"\n{KIMI} \\\n  --mamba-track-interval 256\n")
+    found = document(gridproof("check", "--engine", "sglang==0.5.18", "--format", "json", "a.sh"))
+    (judged,) = found["configurations"]
+    assert (judged["source"], judged["line"]) == ("a.sh", 2)
+    places = {f["code"]: (f["source"], f["line"]) for f in found["findings"]}
+    assert places["GP101"] == ("a.sh", 3) and places["GP201"] == ("a.sh", 2)
+
+
+def test_the_release_is_the_one_that_was_asked_for_else_pinned_else_the_newest(gridproof, here):
+    def engine(*arguments):
+        run = gridproof("check", "--format", "json", *arguments)
+        return document(run)["configurations"][0]["engine"]
+
+    (here / "a.sh").write_text(SMALL)
+    assert engine("a.sh") == "sglang==0.5.23"
+    (here / "requirements.txt").write_text("sglang==0.5.19\n")
+    assert engine("a.sh") == "sglang==0.5.19"
+    assert engine("--engine", "sglang==0.5.20", "a.sh") == "sglang==0.5.20"
+    (here / "Dockerfile").write_text(f"FROM lmsysorg/sglang:v0.5.21\nCMD {SMALL}\n")
+    assert engine("Dockerfile") == "sglang==0.5.21"
+
+
+def test_a_pinned_release_that_is_not_modelled_is_said_to_be_so(gridproof, here):
+    (here / "a.sh").write_text(SMALL)
+    (here / "requirements.txt").write_text("sglang==0.5.9\n")
+    found = document(gridproof("check", "--format", "json", "a.sh"))
+    assert found["configurations"][0]["verdict"] == "not_modelled"
+    assert found["configurations"][0]["engine"] == "sglang==0.5.9"
+    assert "0.5.9" in found["findings"][0]["message"]
+
+
+def test_all_releases_give_one_row_each(gridproof, here):
+    (here / "a.sh").write_text(KIMI)
+    run = gridproof("check", "--all-releases", "a.sh")
+    rows = [line.split()[:2] for line in run.out.splitlines() if line.startswith("sglang==")]
+    assert [row[0] for row in rows] == [f"sglang==0.5.{n}" for n in range(17, 24)]
+    assert rows[0][1] == "unsafe"
+
+
+def test_a_value_that_the_command_does_not_hold_is_assumed_told_or_read(gridproof, here):
+    def chunk(*arguments):
+        run = gridproof("check", "--format", "json", *arguments)
+        judged = document(run)["configurations"][0]
+        return judged["configuration"]["mamba_chunk_size"], judged["sources"]["mamba_chunk_size"]
+
+    (here / "model").mkdir()
+    (here / "model/config.json").write_text('{"model_type": "nemotron_h", "chunk_size": 128}')
+    (here / "other.json").write_text('{"model_type": "granitemoehybrid", "mamba_chunk_size": 256}')
+    launch = ("--", "sglang", "serve", "--model-path")
+    assert chunk(*launch, "some/model") == (64, "assumed")
+    assert chunk(*launch, "nvidia/Nemotron-H") == (128, "model table")
+    assert chunk(*launch, "model") == (128, "config.json")
+    assert chunk("--config", "other.json", *launch, "model") == (256, "config.json")
+    assert chunk("--set", "mamba_chunk_size=32", *launch, "model") == (32, "flag")
+
+
+def test_settings_of_the_engines_own_file_come_before_its_flags(gridproof, here):
+    def judged(text):
+        (here / "a.sh").write_text(f"{text}\n")
+        return document(gridproof("check", "--format", "json", "a.sh"))["configurations"][0]
+
+    (here / "launch.yaml").write_text(
+        "page-size: 64\ndcp_size: 8\ntp-size: 8\ndisable-radix-cache: false\n"
+    )
+    both = judged("sglang serve --config launch.yaml --page-size 32")["configuration"]
+    assert (both["page_size"], both["dcp_size"]) == (32, 8)
+    assert judged("sglang serve --config=launch.yaml")["configuration"]["page_size"] == 64
+    assert judged("sglang serve --config none.yaml")["verdict"] == "not_modelled"
+    (here / "launch.yaml").write_text("- a list\n")
+    assert judged("sglang serve --config launch.yaml")["verdict"] == "not_modelled"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--set", "page_size", "--", "sglang", "serve"), "FIELD=VALUE"),
+        (("--set", "pages=1", "--", "sglang", "serve"), "FIELD=VALUE"),
+        (("--set", "page_size=0", "--", "sglang", "serve"), "no whole number"),
+        (("--set", "page_size=" + "9" * 30, "--", "sglang", "serve"), "no whole number"),
+        (("--set", "recurrence=rnn", "--", "sglang", "serve"), "mamba2"),
+        (("--config", "none.json", "--", "sglang", "serve"), "none.json"),
+        (("--write", "--", "sglang", "serve"), "--fix"),
+        (("--fix", "--all-releases", "--", "sglang", "serve"), "--engine"),
+        (("none.sh",), "no such file.*--"),
+        (("sglang", "serve", "--page-size", "64"), "--page-size.*behind '--'"),
+        (("sglang serve " + "--page-size 64 " * 500,), "no such file.*--"),
+        (("binary.sh",), "no UTF-8"),
+        (("zeros.sh",), "no text"),
+        (("loop.sh",), "symbolic links"),
+        (("large.sh",), "larger than"),
+    ],
+)
+def test_bad_usage_is_one_sentence(gridproof, here, arguments, said):
+    (here / "binary.sh").write_bytes(b"\xff\xfe sglang serve")
+    (here / "zeros.sh").write_bytes(b"sglang serve\x00")
+    (here / "loop.sh").symlink_to(here / "loop.sh")
+    with open(here / "large.sh", "wb") as file:
+        file.truncate(1 << 30)
+    run = gridproof("check", *arguments)
+    assert run.code == 2 and re.search(said, run.err) and len(run.err.splitlines()) == 1, run.err
+
+
+def test_bad_files_met_in_a_folder_are_passed_over_and_said(gridproof, here):
+    (here / "binary.sh").write_bytes(b"\xff\xfe sglang serve")
+    (here / "a.sh").write_text(SMALL)
+    run = gridproof("check", ".")
+    assert "a.sh:1" in run.out and "passed over: binary.sh" in run.err and run.code == 1
+
+
+@pytest.mark.parametrize("text", ["", "echo hello\n", "vllm is not sglang\n"])
+def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
+    (here / "a.sh").write_text(text)
+    assert gridproof("check", "a.sh").code == 3
+    assert gridproof("check", ".").code == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "code"),
+    [
+        ("sglang serve --page-size $PAGE", "not_modelled", "GP011"),
+        ("sglang serve --dcp-size ${DCP:-8} --page-size 64", "not_modelled", "GP011"),
+        ('sglang serve LAZY --page-size 1 "$@"', "safe", "GP011"),
+        ("sglang serve LAZY --host $HOST --page-size 1", "safe", None),
+        ("sglang serve LAZY --mamba-track-intervall 64", "safe", "GP012"),
+        ("sglang serve LAZY --page-size 16 --page-size 1", "safe", "GP013"),
+        ("sglang serve --page-size 99999999999999999999", None, "GP010"),
+        ("sglang serve --page-size x", None, "GP010"),
+        (
+            "sglang serve --mamba-radix-cache-strategy no_buffer --dcp-size 8 --tp-size 8",
+            "rejected",
+            "GP005",
+        ),
+        ("sglang serve --model-path meta-llama/Llama-3.1-8B", "not_modelled", "GP003"),
+    ],
+)
+def test_what_could_be_judged_is_judged_and_the_rest_is_said(gridproof, here, text, verdict, code):
+    (here / "a.sh").write_text(text.replace("LAZY", LAZY) + "\n")
+    found = document(gridproof("check", "--format", "json", "a.sh"))
+    assert [c["verdict"] for c in found["configurations"]] == ([verdict] if verdict else [])
+    told = {f["code"] for f in found["findings"]}
+    assert told == ({code, "GP003"} if verdict == "not_modelled" and code else {code} - {None})
+
+
+@pytest.mark.parametrize("page", [1, 2**31 - 1, 2**31])
+@pytest.mark.parametrize("ranks", [2**31 - 2, 2**31])
+def test_the_largest_numbers_are_judged(gridproof, page, ranks):
+    launch = f"sglang serve --page-size {page} --dcp-size {ranks} --mamba-track-interval {page}"
+    for release in ("0.5.18", "0.5.23"):
+        run = gridproof(
+            "check",
+            "--set",
+            "mamba_chunk_size=1",
+            "--engine",
+            f"sglang=={release}",
+            "--",
+            *launch.split(),
+        )
+        assert run.code in (0, 1), run.err
+
+
+def test_many_unknown_flags_come_to_an_end(gridproof, here):
+    flags = " ".join(f"--page-sizes-{n} 1" for n in range(20_000))
+    (here / "a.sh").write_text(f"sglang serve {flags} --page-size 1 --{'x' * 1_000_000}\n")
+    assert document(gridproof("check", "--format", "json", "a.sh"))["configurations"]
+
+
+def test_near_names_of_other_flags_are_not_taken_for_misspelt(gridproof):
+    run = gridproof(
+        "check", "--", "sglang", "serve", "--dp-size", "2", "--pp-size", "2", "--ep-size", "2"
+    )
+    assert "did you mean" not in run.out
+
+
+def test_standard_input_is_read(here):
+    done = subprocess.run(
+        [sys.executable, "-m", "gridproof", "check", "--format", "json", "-"],
+        input=f"FROM x\nCMD {SMALL}\n",
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    judged = valid(done.stdout)["configurations"]
+    assert [(c["source"], c["line"]) for c in judged] == [("-", 2)] and done.returncode == 1
+
+
+def test_waivers_of_files_and_settings(gridproof, here):
+    (here / "a.sh").write_text(f"# gridproof: waive GP201: accepted until autumn\n{SMALL}\n")
+    run = gridproof("check", "a.sh")
+    assert run.code == 0 and "1 waived" in run.out and "GP201" not in run.out
+    (here / "b.sh").write_text(f"{SMALL}\n")
+    (here / "pyproject.toml").write_text(
+        '[tool.gridproof]\nwaivers = [{ code = "GP201", path = "b.sh", reason = "why" }]\n'
+    )
+    assert gridproof("check", "b.sh").code == 0
+    (here / "b.sh").write_text(f"sglang serve {LAZY} --page-size 1\n")
+    stale = gridproof("check", "b.sh")
+    assert stale.code == 1 and "GP014" in stale.out
+    (here / "pyproject.toml").write_text("[tool.gridproof]\nwaivers = 3\n")
+    assert gridproof("check", "b.sh").code == 2
+
+
+SARIF = json.loads((Path(__file__).parents[1] / "data/sarif-schema-2.1.0.json").read_text())
+
+
+def test_sarif_is_valid_and_points_at_the_flag(gridproof, here):
+    (here / "my file.sh").write_text(
+        f"# gridproof: waive GP401: why\n{KIMI} --mamba-track-interval 256\n"
+    )
+    (here / "bad.yaml").write_text("sglang: [\n")
+    run = gridproof("check", "--engine", "sglang==0.5.18", "--format", "sarif", ".")
+    log = json.loads(run.out)
+    jsonschema.Draft4Validator(SARIF).validate(log)
+    results = {r["ruleId"]: r for r in log["runs"][0]["results"]}
+    place = results["GP101"]["locations"][0]["physicalLocation"]
+    line = (here / "my file.sh").read_text().splitlines()[1]
+    assert place["artifactLocation"]["uri"] == "my%20file.sh"
+    assert place["region"] == {"startLine": 2, "startColumn": line.index("--mamba") + 1}
+    assert results["GP401"]["suppressions"][0]["justification"] == "why"
+    assert (
+        results["GP010"]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        == "bad.yaml"
+    )
+    assert run.code == 0
+    jsonschema.Draft4Validator(SARIF).validate(
+        json.loads(gridproof("check", "--format", "sarif", "--", *SMALL.split()).out)
+    )
+
+
+def test_github_shows_ten_the_summary_first(gridproof, here):
+    (here / "a,b.sh").write_text(f"{KIMI}\n" * 8)
+    run = gridproof("check", "--engine", "sglang==0.5.18", "--format", "github", "a,b.sh")
+    lines = run.out.splitlines()
+    assert len(lines) == 10 and run.code == 1
+    assert re.match("::error title=gridproof check::8 verdicts: \\d+ errors", lines[0])
+    assert lines[1].startswith("::error file=a%2Cb.sh,line=1,")
+
+
+def test_min_severity_hides_and_keeps_the_exit_code(gridproof):
+    run = gridproof(
+        "check", "--min-severity", "error", "--", "sglang", "serve", "--mamba-track-intervall", "8"
+    )
+    assert run.code == 1 and "GP012" not in run.out
+
+
+def test_fix_prints_the_corrected_command(gridproof):
+    run = gridproof("check", "--fix", "--engine", "sglang==0.5.18", "--", *SYNCHRONOUS.split())
+    (fixed,) = (line for line in run.out.splitlines() if line.startswith("python -m"))
+    assert fixed == f"{SYNCHRONOUS} --mamba-track-interval 512 --chunked-prefill-size -1"
+    again = gridproof("check", "--engine", "sglang==0.5.18", "--", *fixed.split())
+    assert again.code == 0
+
+
+FIXABLE = {
+    "a.sh": "#!/bin/sh\n# not 100\nsglang serve --page-size 64 \\\n  --mamba-track-interval=100 \\\n  --chunked-prefill-size -1 # end\n",
+    "Dockerfile": 'FROM x\nCMD ["sglang", "serve", "--page-size", "64", "--mamba-track-interval", "100"]\n',
+    "k.yaml": "command: [sglang, serve]\nargs:\n  - --page-size\n  - '64' # why\nother: 1\n",
+    "flow.yaml": "args: ['sglang', 'serve', '--page-size', '64']\n",
+    "a.py": "run(['sglang', 'serve', '--page-size', '64'])\n",
+    "a.md": "# x\n\n```sh\n$ sglang serve --page-size 64\n```\n",
+    "crlf.sh": "sglang serve --page-size 64\r\necho done\r\n",
+}
+
+
+@pytest.mark.parametrize("name", FIXABLE)
+def test_files_are_mended_in_place_and_nothing_else_is_touched(gridproof, here, name):
+    file = here / name
+    file.write_bytes(FIXABLE[name].encode())
+    file.chmod(0o755)
+    assert gridproof("check", name).code == 1
+    run = gridproof("check", "--fix", "--write", name)
+    assert f"{name}: changed" in run.out
+    after = file.read_bytes().decode()
+    assert gridproof("check", name).code == 0, after
+    assert file.stat().st_mode & 0o777 == 0o755
+    for line in FIXABLE[name].splitlines(keepends=True):
+        if "sglang" not in line and "--" not in line and "64" not in line:
+            assert line in after
+    assert gridproof("check", "--fix", "--write", name).out.count("changed") == 0
+
+
+def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
+    monkeypatch.setattr("generators.check._rests_on", lambda *a: None)
+    (here / "a.sh").write_text(f"{SMALL}\n")
+    run = gridproof("check", "--fix", "--write", "a.sh")
+    assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{SMALL}\n"
+    run = gridproof("check", "--fix", "--unsafe-fixes", "a.sh")
+    assert f"{SMALL} --chunked-prefill-size -1" in run.out
+
+
+def test_a_command_inside_another_is_printed_not_changed(gridproof, here):
+    (here / "a.sh").write_text(f'bash -c "{SMALL}"\n')
+    run = gridproof("check", "--fix", "--write", "a.sh")
+    assert (
+        "cannot be changed in place" in run.out
+        and (here / "a.sh").read_text() == f'bash -c "{SMALL}"\n'
+    )
+
+
+def test_one_check_imports_neither_z3_nor_torch(root):
+    code = (
+        "import sys; from gridproof.cli import run\n"
+        f"sys.argv = ['gridproof', 'check', '--fix', '--engine', 'sglang==0.5.18', '--', *{KIMI.split()!r}]\n"
+        "try: run()\nexcept SystemExit: pass\n"
+        "print(*(m for m in ('z3', 'torch', 'jsonschema', 'jinja2', 'yaml', 'hypothesis') if m in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert done.stderr.strip() == "" and "GP101" in done.stdout
+
+
+PIECES = st.sampled_from(
+    [
+        "sglang",
+        "serve",
+        "-m sglang.launch_server",
+        "--page-size",
+        "--dcp-size 8",
+        "64",
+        "=",
+        "'",
+        '"',
+        "$(",
+        "`",
+        "${X}",
+        "{{ x }}",
+        "\\\n",
+        "\n",
+        "&",
+        "|",
+        ";",
+        "#",
+        "[",
+        "]",
+        "{",
+        "}",
+        "- ",
+        ": ",
+        ",",
+        "CMD ",
+        "FROM x\n",
+        "```\n",
+        "args:",
+        "*a",
+        "&a ",
+        "\t",
+        "\u2028",
+        "é",
+        "\ue000",
+        "9" * 30,
+        "-1",
+        "bash -c",
+        "server_args=ServerArgs(page_size=",
+        "# gridproof: waive GP401: x\n",
+        "import x\n",
+        "--mamba-radix-cache-strategy",
+        "lazy",
+        "sglang serve --page-size 64\n",
+    ]
+)
+NAMES = st.sampled_from(
+    ["a.sh", "Dockerfile", "a.yaml", "a.py", "a.md", "a.flags", "a.log", "a.json", "unknown"]
+)
+
+
+@settings(
+    max_examples=int(os.environ.get("GRIDPROOF_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    name=NAMES,
+    pieces=st.lists(PIECES | st.text(max_size=6), max_size=40),
+    glue=st.sampled_from(["", " "]),
+)
+def test_no_text_whatever_ends_in_a_fault(gridproof, here, name, pieces, glue):
+    (here / name).write_bytes(glue.join(pieces).encode(errors="surrogatepass"))
+    for arguments in ((), ("--format", "json"), ("--fix", "--unsafe-fixes", "--format", "sarif")):
+        run = gridproof("check", *arguments, name)
+        assert run.code in (0, 1, 2, 3), run.err
+        if run.code > 1:
+            assert len(run.err.strip().splitlines()) == 1
+
+
+@settings(
+    max_examples=int(os.environ.get("GRIDPROOF_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(words=st.lists(PIECES | st.text(max_size=6), max_size=12))
+def test_no_command_whatever_ends_in_a_fault(gridproof, words):
+    run = gridproof("check", "--", "sglang", "serve", *(word.replace("\x00", "") for word in words))
+    assert run.code in (0, 1, 2, 3), run.err
