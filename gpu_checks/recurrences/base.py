@@ -1,0 +1,98 @@
+"""What a recurrence is: tokens, a state, a step over one token and a chunked form over many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+# A state by its parts: `window`, the last inputs of the convolution [..., tokens, channels], and
+# `matrix`, the sum over all that was consumed [..., key, value].  A recurrence may have only one of them.
+State = Mapping[str, Tensor]
+
+CHUNK = 64  # tokens that the chunked form takes at a time
+
+
+class Tokens(NamedTuple):
+    """The inputs of one layer: each [..., tokens, dimension], or [..., dimension] for one token.
+
+    `query`, `key`, `value`: before the convolution; `decay`: log of the factor that the state is multiplied by, of
+    dimension 1 or one a key channel; `gate`: the strength of a write, of dimension 1.  `taps` [..., taps, channels]
+    are the convolution's weights, the same for every token.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    decay: Tensor
+    gate: Tensor
+    taps: Tensor
+
+    @property
+    def length(self) -> int:
+        """How many tokens these are."""
+        return self.query.shape[-2]
+
+    def each(self, function: Callable[[Tensor], Tensor]) -> Tokens:
+        """A function of every part but the taps."""
+        return Tokens(*[function(part) for part in self[:-1]], taps=self.taps)
+
+    def token(self, position: int) -> Tokens:
+        """One token."""
+        return self.each(lambda part: part[..., position, :])
+
+    def span(self, start: int, end: int) -> Tokens:
+        """The tokens from `start` up to `end`."""
+        return self.each(lambda part: part[..., start:end, :])
+
+    def windows(self, starts: Tensor, length: int) -> Tokens:
+        """For each of `starts` [n] the `length` tokens from there, of a stream [1, ..., tokens, dimension]: [n, ...]."""
+        index = starts[:, None] + torch.arange(length, device=starts.device)
+        return self.each(lambda part: part[0][..., index, :].movedim(-3, 0))
+
+
+class Shape(NamedTuple):
+    """Sizes of the layers: how many, heads in each, key and value channels of a head."""
+
+    layers: int = 2
+    heads: int = 4
+    key: int = 16
+    value: int = 16
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """One recurrence: its two forms, and how its tokens and its first state are made.
+
+    `step(state, token)` consumes one token, `chunk(state, tokens)` any number; both give the state after them and
+    the outputs.  `draw(generator, shape, tokens)` gives a stream [1, layers, heads, tokens, dimension] in float64.
+    """
+
+    name: str
+    step: Callable[[State, Tokens], tuple[State, Tensor]]
+    chunk: Callable[[State, Tokens], tuple[State, Tensor]]
+    draw: Callable[[torch.Generator, Shape, int], Tokens]
+    empty: Callable[[Tokens], State]
+
+    def stream(
+        self,
+        tokens: int,
+        shape: Shape = Shape(),
+        seed: int = 0,
+        dtype: torch.dtype = torch.float64,
+        device: str | torch.device = "cpu",
+    ) -> Tokens:
+        """A stream of inputs; the same tokens for the same seed, whatever the dtype and the device."""
+        drawn = self.draw(torch.Generator().manual_seed(seed), shape, tokens)
+        return Tokens(*(part.to(device=device, dtype=dtype).contiguous() for part in drawn))
+
+    def scan(self, state: State, tokens: Tokens) -> tuple[State, Tensor]:
+        """The step form over many tokens, one after the other."""
+        outputs = []
+        for position in range(tokens.length):
+            state, output = self.step(state, tokens.token(position))
+            outputs.append(output)
+        return state, torch.stack(outputs, -2)

@@ -1,0 +1,36 @@
+"""Gated DeltaNet: the delta rule with one decay a head, keys of length one (Qwen3-Next)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from gpu_checks.recurrences import convolved, drawing
+from gpu_checks.recurrences.base import Recurrence, Shape, State, Tokens
+
+
+def unit_length(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries and keys of length one, queries scaled as in attention."""
+    query, key = normalize(query, dim=-1), normalize(key, dim=-1)
+    return query * query.shape[-1] ** -0.5, key, value
+
+
+def step(state: State, token: Tokens) -> tuple[State, Tensor]:
+    """One token."""
+    return convolved.step(state, token, unit_length, delta=True)
+
+
+def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
+    """Many tokens."""
+    return convolved.chunk(state, tokens, unit_length, delta=True)
+
+
+def draw(generator: torch.Generator, shape: Shape, tokens: int) -> Tokens:
+    """Tokens whose decay varies around the rate of their head."""
+    decay = drawing.rates(shape) * 2 * drawing.uniform(generator, shape, tokens, 1)
+    gate = torch.sigmoid(drawing.normal(generator, shape, tokens, 1))
+    return drawing.convolved(generator, shape, tokens, decay, gate)
+
+
+GDN = Recurrence("gdn", step, chunk, draw, convolved.empty)
