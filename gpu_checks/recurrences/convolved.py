@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import silu
 
 from gpu_checks.recurrences import convolution, linear
-from gpu_checks.recurrences.base import State, Tokens
+from gpu_checks.recurrences.tokens import State, Tokens
 
 Features = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 

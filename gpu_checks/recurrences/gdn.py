@@ -6,8 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gpu_checks.recurrences import convolved, drawing
-from gpu_checks.recurrences.base import Recurrence, Shape, State, Tokens
+from gpu_checks.recurrences import convolved
+from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.recurrence import Recurrence
+from gpu_checks.recurrences.tokens import State, Tokens
 
 
 def unit_length(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -26,11 +28,11 @@ def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
     return convolved.chunk(state, tokens, unit_length, delta=True)
 
 
-def draw(generator: torch.Generator, shape: Shape, tokens: int) -> Tokens:
+def draw(source: Source) -> Tokens:
     """Tokens whose decay varies around the rate of their head."""
-    decay = drawing.rates(shape) * 2 * drawing.uniform(generator, shape, tokens, 1)
-    gate = torch.sigmoid(drawing.normal(generator, shape, tokens, 1))
-    return drawing.convolved(generator, shape, tokens, decay, gate)
+    decay = source.rates() * 2 * source.uniform(1)
+    gate = torch.sigmoid(source.normal(1))
+    return source.convolved(decay, gate)
 
 
 GDN = Recurrence("gdn", step, chunk, draw, convolved.empty)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import torch
 
-from gpu_checks.recurrences import convolved, drawing, gdn
-from gpu_checks.recurrences.base import Recurrence, Shape, Tokens
+from gpu_checks.recurrences import convolved, gdn
+from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.recurrence import Recurrence
+from gpu_checks.recurrences.tokens import Tokens
 
 
-def draw(generator: torch.Generator, shape: Shape, tokens: int) -> Tokens:
+def draw(source: Source) -> Tokens:
     """Tokens whose decay varies around the rate of each channel."""
-    spread = 2 * drawing.uniform(generator, shape, tokens, shape.key)
-    decay = drawing.rates(shape, shape.key) * spread
-    gate = torch.sigmoid(drawing.normal(generator, shape, tokens, 1))
-    return drawing.convolved(generator, shape, tokens, decay, gate)
+    spread = 2 * source.uniform(source.shape.key)
+    decay = source.rates(source.shape.key) * spread
+    gate = torch.sigmoid(source.normal(1))
+    return source.convolved(decay, gate)
 
 
 # The forms are those of Gated DeltaNet: a decay of many channels is all that differs.

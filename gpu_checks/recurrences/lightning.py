@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpu_checks.recurrences import drawing, linear
-from gpu_checks.recurrences.base import Recurrence, Shape, State, Tokens
+from gpu_checks.recurrences import linear
+from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.recurrence import Recurrence
+from gpu_checks.recurrences.tokens import State, Tokens
 
 
 def step(state: State, token: Tokens) -> tuple[State, Tensor]:
@@ -21,14 +23,14 @@ def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
     return {"matrix": matrix}, outputs
 
 
-def draw(generator: torch.Generator, shape: Shape, tokens: int) -> Tokens:
+def draw(source: Source) -> Tokens:
     """Tokens whose decay is the rate of their head."""
-    query, key = (drawing.normal(generator, shape, tokens, shape.key) for _ in range(2))
-    scale = shape.key**-0.5
-    value = drawing.normal(generator, shape, tokens, shape.value)
+    query, key = (source.normal(source.shape.key) for _ in range(2))
+    scale = source.shape.key**-0.5
+    value = source.normal(source.shape.value)
     gate = torch.ones_like(value[..., :1])
-    none = drawing.taps(generator, shape, 0)
-    return Tokens(query * scale, key * scale, value, drawing.rates(shape) * gate, gate, none)
+    none = source.taps(0)
+    return Tokens(query * scale, key * scale, value, source.rates() * gate, gate, none)
 
 
 def empty(tokens: Tokens) -> State:

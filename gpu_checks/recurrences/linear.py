@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpu_checks.recurrences.base import CHUNK
+from gpu_checks.recurrences.tokens import CHUNK
 
 
 def step(

@@ -5,12 +5,13 @@ Upstream's B is the key here, C the query, x the value and dt the gate.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from gpu_checks.recurrences import convolved, drawing
-from gpu_checks.recurrences.base import Recurrence, Shape, State, Tokens
+from gpu_checks.recurrences import convolved
+from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.recurrence import Recurrence
+from gpu_checks.recurrences.tokens import State, Tokens
 
 
 def as_they_are(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -28,10 +29,10 @@ def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
     return convolved.chunk(state, tokens, as_they_are, delta=False)
 
 
-def draw(generator: torch.Generator, shape: Shape, tokens: int) -> Tokens:
+def draw(source: Source) -> Tokens:
     """Tokens whose decay is the rate of their head times their time step, which is about one."""
-    time_step = softplus(drawing.normal(generator, shape, tokens, 1) + 0.5413)
-    return drawing.convolved(generator, shape, tokens, drawing.rates(shape) * time_step, time_step)
+    time_step = softplus(source.normal(1) + 0.5413)
+    return source.convolved(source.rates() * time_step, time_step)
 
 
 MAMBA2 = Recurrence("mamba2", step, chunk, draw, convolved.empty)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpu_checks.recurrences import convolution, drawing
-from gpu_checks.recurrences.base import Recurrence, Shape, State, Tokens
+from gpu_checks.recurrences import convolution
+from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.recurrence import Recurrence
+from gpu_checks.recurrences.tokens import State, Tokens
 
 
 def step(state: State, token: Tokens) -> tuple[State, Tensor]:
@@ -23,11 +25,11 @@ def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
     return {"window": window}, tokens.query * mixed
 
 
-def draw(generator: torch.Generator, shape: Shape, tokens: int) -> Tokens:
+def draw(source: Source) -> Tokens:
     """Queries, keys and values of the size of a value; nothing decays."""
-    query, key, value = (drawing.normal(generator, shape, tokens, shape.value) for _ in range(3))
+    query, key, value = (source.normal(source.shape.value) for _ in range(3))
     gate = torch.ones_like(value[..., :1])
-    taps = drawing.taps(generator, shape, shape.value)
+    taps = source.taps(source.shape.value)
     return Tokens(query, key, value, torch.zeros_like(gate), gate, taps)
 
 

@@ -102,3 +102,9 @@ def test_a_form_leaves_the_state_it_is_given_alone(recurrence):
 def test_a_stream_is_the_same_in_every_dtype(recurrence):
     single, double = (recurrence.stream(9, dtype=d) for d in (torch.float32, torch.float64))
     assert all(torch.equal(a, b.float()) for a, b in zip(single, double, strict=True))
+
+
+@BY_NAME
+def test_a_longer_stream_only_adds_tokens(recurrence):
+    short, long = recurrence.stream(70), recurrence.stream(200).span(0, 70)
+    assert all(torch.equal(a, b) for a, b in zip(short, long, strict=True))

@@ -1,9 +1,8 @@
-"""What a recurrence is: tokens, a state, a step over one token and a chunked form over many."""
+"""The inputs of a recurrence and the state it keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -38,7 +37,7 @@ class Tokens(NamedTuple):
 
     def each(self, function: Callable[[Tensor], Tensor]) -> Tokens:
         """A function of every part but the taps."""
-        return Tokens(*[function(part) for part in self[:-1]], taps=self.taps)
+        return Tokens._make([*map(function, self[:-1]), self.taps])
 
     def token(self, position: int) -> Tokens:
         """One token."""
@@ -61,38 +60,3 @@ class Shape(NamedTuple):
     heads: int = 4
     key: int = 16
     value: int = 16
-
-
-@dataclass(frozen=True)
-class Recurrence:
-    """One recurrence: its two forms, and how its tokens and its first state are made.
-
-    `step(state, token)` consumes one token, `chunk(state, tokens)` any number; both give the state after them and
-    the outputs.  `draw(generator, shape, tokens)` gives a stream [1, layers, heads, tokens, dimension] in float64.
-    """
-
-    name: str
-    step: Callable[[State, Tokens], tuple[State, Tensor]]
-    chunk: Callable[[State, Tokens], tuple[State, Tensor]]
-    draw: Callable[[torch.Generator, Shape, int], Tokens]
-    empty: Callable[[Tokens], State]
-
-    def stream(
-        self,
-        tokens: int,
-        shape: Shape = Shape(),
-        seed: int = 0,
-        dtype: torch.dtype = torch.float64,
-        device: str | torch.device = "cpu",
-    ) -> Tokens:
-        """A stream of inputs; the same tokens for the same seed, whatever the dtype and the device."""
-        drawn = self.draw(torch.Generator().manual_seed(seed), shape, tokens)
-        return Tokens(*(part.to(device=device, dtype=dtype).contiguous() for part in drawn))
-
-    def scan(self, state: State, tokens: Tokens) -> tuple[State, Tensor]:
-        """The step form over many tokens, one after the other."""
-        outputs = []
-        for position in range(tokens.length):
-            state, output = self.step(state, tokens.token(position))
-            outputs.append(output)
-        return state, torch.stack(outputs, -2)
