@@ -5,7 +5,7 @@ One cold run keeps the states at every depth that is needed; all warm runs are o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from torch import Tensor
 from gpu_checks import verdicts
 from gpu_checks.cold import COLD_RUNS, ColdRun
 from gpu_checks.phases import PHASES, Phase
-from gpu_checks.recurrences import Recurrence, State, Tokens
+from gpu_checks.recurrences import Recurrence, State
 from gpu_checks.recurrences.tokens import Shape
 
 WINDOW = 64  # tokens after the resume that are compared
@@ -82,11 +82,6 @@ def _finite(errors: Tensor) -> Tensor:
     return errors.nan_to_num(nan=most, posinf=most)
 
 
-def _batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-    for start in range(0, len(pairs), MOST_AT_ONCE):
-        yield pairs[start : start + MOST_AT_ONCE]
-
-
 def depths_needed(pairs: Iterable[Pair]) -> set[int]:
     """Depths (tokens) whose cold states a replay of these pairs reads."""
     return {depth for pair in pairs for depth in (pair.node, pair.state, pair.node + WINDOW)}
@@ -97,40 +92,72 @@ def same_operations(phase: Phase, pair: Pair, device: torch.device) -> bool:
     return device.type == "cpu" and pair.node % phase.grid == 0
 
 
-def warm_runs(
-    recurrence: Recurrence,
-    phase: Phase,
-    stream: Tokens,
-    cold: ColdRun,
-    pairs: Sequence[Pair],
-) -> list[Replayed]:
-    """Resume every pair in one batch and hold it against the cold run."""
-    device = stream.query.device
-    starts = torch.tensor([pair.node for pair in pairs], device=device)
-    held = cold.states_at([pair.state for pair in pairs])
-    after, outputs = phase.run(recurrence, held, stream.windows(starts, WINDOW))
-    states = torch.maximum(
-        state_errors(held, cold.states_at([pair.node for pair in pairs])),
-        state_errors(after, cold.states_at([pair.node + WINDOW for pair in pairs])),
-    )
-    found = zip(
-        pairs,
-        states.tolist(),
-        output_errors(outputs, cold.windows(starts, WINDOW)).tolist(),
-        strict=True,
-    )
-    dtype = stream.query.dtype
-    return [
-        Replayed(
-            pair,
-            phase.name,
-            state,
-            output,
-            verdicts.tolerance(dtype, pair.node + WINDOW),
-            same_operations(phase, pair, device),
+class Replayer:
+    """Replays on one recurrence: one stream, one cold run a phase (decode and verify share theirs)."""
+
+    def __init__(
+        self,
+        recurrence: Recurrence,
+        pairs: Iterable[Pair],
+        shape: Shape = Shape(),
+        dtype: torch.dtype = torch.float64,
+        device: str = "cpu",
+        at_least: int = 0,
+    ):
+        """`pairs`: all that will be replayed; node depths at least 1, state depths at least 0 (tokens).
+
+        `at_least`: tokens that the stream has at least, for whoever else runs on it.
+        """
+        self._depths = depths_needed(pairs)
+        self._cold: dict[object, ColdRun] = {}
+        self.recurrence = recurrence
+        length = max(*self._depths, at_least)
+        self.stream = recurrence.stream(length, shape, dtype=dtype, device=device)
+
+    def cold(self, phase: str) -> ColdRun:
+        """The uninterrupted run that a phase is held against."""
+        run = COLD_RUNS[phase]
+        if run not in self._cold:
+            tokens = self.stream.span(0, max(self._depths))
+            self._cold[run] = run(self.recurrence, tokens, self._depths)
+        return self._cold[run]
+
+    def own_states(self, pairs: Sequence[Pair], phase: str) -> list[Replayed]:
+        """Resume each pair, in batches, from the state that the phase's own cold run had at its depth."""
+        cold, found = self.cold(phase), []
+        for start in range(0, len(pairs), MOST_AT_ONCE):
+            batch = pairs[start : start + MOST_AT_ONCE]
+            held = cold.states_at([pair.state for pair in batch])
+            found += self._resumed(batch, held, phase, repeats=True)
+        return found
+
+    def given_states(self, pairs: Sequence[Pair], held: State, phase: str) -> list[Replayed]:
+        """Resume each pair from a state that came by another way; `held` has one for each pair, [n, ...] a part."""
+        return self._resumed(pairs, held, phase, repeats=False)
+
+    def _resumed(
+        self, pairs: Sequence[Pair], held: State, phase: str, repeats: bool
+    ) -> list[Replayed]:
+        cold, device = self.cold(phase), self.stream.query.device
+        starts = torch.tensor([pair.node for pair in pairs], device=device)
+        windows = self.stream.windows(starts, WINDOW)
+        after, outputs = PHASES[phase].run(self.recurrence, held, windows)
+        states = torch.maximum(
+            state_errors(held, cold.states_at([pair.node for pair in pairs])),
+            state_errors(after, cold.states_at([pair.node + WINDOW for pair in pairs])),
         )
-        for pair, state, output in found
-    ]
+        found = output_errors(outputs, cold.windows(starts, WINDOW))
+        return [
+            Replayed(
+                pair,
+                phase,
+                state,
+                output,
+                verdicts.tolerance(self.stream.query.dtype, pair.node + WINDOW),
+                repeats and same_operations(PHASES[phase], pair, device),
+            )
+            for pair, state, output in zip(pairs, states.tolist(), found.tolist(), strict=True)
+        ]
 
 
 def replay(
@@ -141,16 +168,7 @@ def replay(
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",
 ) -> list[Replayed]:
-    """Every different pair once in each phase; node depths at least 1, state depths at least 0 (tokens)."""
+    """Every different pair once in each phase; see `Replayer`."""
     distinct = sorted(set(pairs))
-    depths = depths_needed(distinct)
-    stream = recurrence.stream(max(depths, default=0), shape, dtype=dtype, device=device)
-    found: list[Replayed] = []
-    runs: dict[object, ColdRun] = {}  # decode and verify share theirs
-    for name in phases if distinct else ():
-        cold_run = COLD_RUNS[name]
-        if cold_run not in runs:
-            runs[cold_run] = cold_run(recurrence, stream, depths)
-        for batch in _batches(distinct):
-            found += warm_runs(recurrence, PHASES[name], stream, runs[cold_run], batch)
-    return found
+    replayer = Replayer(recurrence, distinct, shape, dtype, device)
+    return [one for phase in phases for one in replayer.own_states(distinct, phase)]

@@ -39,11 +39,11 @@ def verified(recurrence: Recurrence, state: State, drafts: Tokens) -> tuple[list
     return states, torch.stack(outputs, -2)
 
 
-def drafted(tokens: Tokens, start: int, accepted: int) -> Tokens:
+def drafted(tokens: Tokens, start: int, accepted: int, draft_tokens: int = DRAFT_TOKENS) -> Tokens:
     """The drafts of a verify from `start`: the tokens that are accepted, then others, which are rejected."""
     right = tokens.span(start, start + accepted)
     wrong = right.token(0).each(lambda part: part.unsqueeze(-2))
-    rejected = DRAFT_TOKENS - accepted
+    rejected = draft_tokens - accepted
     parts = [
         torch.cat([a, b.expand(*b.shape[:-2], rejected, b.shape[-1])], -2)
         for a, b in zip(right[:-1], wrong[:-1], strict=True)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 REPLAY_SCHEMA = "gridproof/replay/1"
 MOST_TOKENS = 65_536
-ALIGNED, ONE_OFF = "aligned-control", "one-token-off-control"
 
 
 @dataclass(frozen=True)

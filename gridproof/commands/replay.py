@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from generators.cases import Case, read_cases, text_of
+from generators.codes import FLUSH
 from generators.errors import BadInput, NothingToDo
+from generators.mechanisms.base import completed
 from gpu_checks.names import RECURRENCES
 from gridproof.console import Output, progress
 from gridproof.replays import (
-    ALIGNED,
-    ONE_OFF,
     NotReplayed,
     Row,
     Skipped,
@@ -20,6 +23,10 @@ from gridproof.replays import (
     resume_depths,
     summary,
 )
+from spec.sglang.designs import Design, UnknownDesign, design_named
+
+if TYPE_CHECKING:
+    from gpu_checks.serving.resume import Told
 
 
 def run(
@@ -34,19 +41,17 @@ def run(
     """Replay the cases; return the exit code."""
     if not paths:
         raise NothingToDo("no CASES given; gridproof search --out FILE writes some")
-    cases = [case for path in paths for case in read_cases(path).cases]
-    cases = list({case.id: case for case in cases}.values())
-    names = _recurrences(recurrence)
-    jobs, skipped = _jobs(cases, names)
+    jobs, skipped = _jobs(_designed(paths), _recurrences(recurrence))
     device = _device(device, require_gpu)
-    rows = list(_rows(output, jobs, device, dtype))
+    rows, contradicted = _replayed(output, jobs, device, dtype)
+    skipped += contradicted
     if form == "json":
         output.raw(text_of(replay_document(rows, skipped, device, dtype)))
     else:
         _print(output, rows, skipped, device, dtype)
     if not rows:
         return NothingToDo.exit_code
-    return int(not all(row.as_predicted for row in rows))
+    return int(bool(contradicted) or not all(row.as_predicted for row in rows))
 
 
 def _print(
@@ -90,40 +95,80 @@ def _recurrences(values: str | None) -> tuple[str, ...]:
     return names
 
 
-# For each recurrence the depths (node, state) of every case that is replayed on it.
-Jobs = dict[str, dict[str, tuple[int, int]]]
+@dataclass(frozen=True)
+class Job:
+    """A case of a design, and the depths (tokens) of the node it resumes at and of its state."""
+
+    case: Case
+    design: Design
+    node: int
+    state: int
 
 
-def _jobs(cases: Sequence[Case], names: Sequence[str]) -> tuple[Jobs, list[Skipped]]:
-    """What to replay, and what not; a case that names no recurrence is replayed on all."""
-    jobs: Jobs = {name: {} for name in names}
+def _designed(paths: Sequence[Path]) -> list[tuple[Case, Design]]:
+    """The cases of all files, each id once, with the design they break."""
+    found: dict[str, tuple[Case, Design]] = {}
+    for path in paths:
+        file = read_cases(path)
+        try:
+            design = design_named(file.design)
+        except UnknownDesign as error:
+            raise BadInput(f"{path}: {error}") from None
+        found |= {case.id: (case, design) for case in file.cases}
+    return list(found.values())
+
+
+def _jobs(
+    cases: Iterable[tuple[Case, Design]], names: Sequence[str]
+) -> tuple[dict[str, list[Job]], list[Skipped]]:
+    """What to replay on each recurrence, and what not; a case that names no recurrence is replayed on all."""
+    jobs: dict[str, list[Job]] = {name: [] for name in names}
     skipped = []
-    for case in cases:
+    for case, design in cases:
         own = case.configuration["recurrence"]
         try:
-            depths = resume_depths(case)
+            job = Job(case, design, *resume_depths(case))
             if own not in (None, *names):
                 raise NotReplayed(f"it is a case of {own} alone")
         except NotReplayed as why:
             skipped.append(Skipped(case.id, str(why)))
             continue
         for name in names if own is None else (own,):
-            jobs[name][case.id] = depths
-    return {name: depths for name, depths in jobs.items() if depths}, skipped
+            jobs[name].append(job)
+    return {name: wanted for name, wanted in jobs.items() if wanted}, skipped
 
 
-def _rows(output: Output, jobs: Jobs, device: str, dtype: str) -> Iterator[Row]:
-    """Every case on every recurrence it is of, in each phase, and the controls beside them."""
+def _replayed(
+    output: Output, jobs: Mapping[str, Sequence[Job]], device: str, dtype: str
+) -> tuple[list[Row], list[Skipped]]:
+    """Every case on every recurrence it is of, and the cases whose trace does not end as they say."""
     from gpu_checks.devices import DTYPES
-    from gpu_checks.pairs import Pair, controls, replay
     from gpu_checks.recurrences import RECURRENCES as known
+    from gpu_checks.serving.resume import replay_cases
 
+    rows, contradicted = [], []
     with progress(output, "replaying") as update:
-        for number, (name, depths) in enumerate(jobs.items()):
+        for number, (name, wanted) in enumerate(jobs.items()):
             update(name, number, len(jobs))
-            pairs = {case: Pair(*both) for case, both in depths.items()}
-            beside = controls(min(pair.node for pair in pairs.values()))
-            pairs |= dict(zip((ALIGNED, ONE_OFF), beside, strict=True))
-            found = replay(known[name], pairs.values(), dtype=DTYPES[dtype], device=device)
-            for what, pair in pairs.items():
-                yield from (Row(what, name, one) for one in found if one.pair == pair)
+            cases = [_told(job) for job in wanted]
+            found = replay_cases(known[name], cases, dtype=DTYPES[dtype], device=device)
+            rows += [Row(case, name, one) for case, one in found.replays]
+            contradicted += [
+                Skipped(f"{case} on {name}", why) for case, why in found.contradicted.items()
+            ]
+    return rows, contradicted
+
+
+def _told(job: Job) -> Told:
+    from gpu_checks.pairs import Pair
+    from gpu_checks.serving.resume import Told
+
+    case = job.case
+    return Told(
+        case.id,
+        job.design,
+        SimpleNamespace(**completed(case.configuration)),
+        case.trace,
+        Pair(job.node, job.state),
+        pending=case.code == FLUSH.id,
+    )

@@ -26,6 +26,16 @@ def case(root, **changes):
     return document
 
 
+def decoded_to(seq_len):
+    """The events of a request that is decoded from its first token on."""
+    empty = {"snapshot_depth": None, "slot": None, "node_depth": None}
+    return [
+        {"event": "extend", "tokens": 1, "seq_len": 1, **empty},
+        {"event": "decode", "tokens": seq_len - 1, "seq_len": seq_len, **empty},
+        {"event": "finish", "tokens": 0, "seq_len": seq_len, **empty},
+    ]
+
+
 @pytest.fixture
 def written(tmp_path):
     def write(document):
@@ -45,6 +55,7 @@ def with_torch():
 def without_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "gpu_checks.devices", raising=False)
+    monkeypatch.delattr("gpu_checks.devices", raising=False)
 
 
 @pytest.fixture
@@ -90,7 +101,7 @@ def test_a_case_of_one_recurrence_is_replayed_on_that_alone(gridproof, root, wri
 
 def test_a_right_case_is_predicted_and_seen_to_be_equal(gridproof, root, written, with_torch):
     depths = {"state": 512, "node": 512, "replayed": 0}
-    path = written(case(root, depths=depths, outcome="right"))
+    path = written(case(root, depths=depths, outcome="right", trace=decoded_to(512)))
     ran = gridproof("replay", path, "--recurrence", "mamba2", "--format", "json")
     results = [r for r in json.loads(ran.out)["results"] if not r["case"].endswith("control")]
     assert ran.code == 0
@@ -107,6 +118,14 @@ def test_a_replay_that_goes_otherwise_than_predicted_exits_1(
     assert ran.code == 1
     ran = gridproof("replay", str(root / KIMI), "--recurrence", "gdn", "--exit-zero")
     assert ran.code == 0
+
+
+def test_a_trace_that_does_not_end_as_its_case_says_is_told_and_exits_1(
+    gridproof, root, written, with_torch
+):
+    ran = gridproof("replay", written(case(root, trace=decoded_to(512))), "--recurrence", "gdn")
+    assert ran.code == 1
+    assert "its trace leaves state 512 on node 512, not state 768 on node 512" in ran.out
 
 
 def test_where_everything_is_skipped_it_exits_3(gridproof, root, written, with_torch):
