@@ -1,8 +1,8 @@
 """The names a replay can be asked for; nothing here needs torch."""
 
-from spec.sglang.configuration import RECURRENCES as LINEAR
+from spec.sglang.configuration import STATEFUL_LAYERS
 
-RECURRENCES = (*LINEAR, "short_conv")
+RECURRENCES = STATEFUL_LAYERS
 PHASES = ("extend", "decode", "verify")
 DEVICES = ("cpu", "cuda")
 DTYPES = ("float64", "float32")

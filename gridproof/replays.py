@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from generators.cases import Case
-from generators.errors import BadInput
-
 if TYPE_CHECKING:
     from gpu_checks.pairs import Replayed
 
 REPLAY_SCHEMA = "gridproof/replay/1"
-MOST_TOKENS = 65_536
 
 
 @dataclass(frozen=True)
@@ -52,29 +48,6 @@ class Row:
             "predicted": r.predicted,
             "observed": r.observed,
         }
-
-
-class NotReplayed(Exception):
-    """A case has nothing to resume from; says why."""
-
-
-def resume_depths(case: Case) -> tuple[int, int]:
-    """Depths (tokens) of the node a case resumes at and of its state; a depth of 0 is refused as bad input."""
-    state, node = case.depths["state"], case.depths["node"]
-    if case.outcome == "fault" or node is None:
-        raise NotReplayed("an assertion of the engine stops the request before anything is resumed")
-    if state is None or state < 0:
-        raise NotReplayed("no forward pass wrote its state, so there is nothing to compare")
-    for name, depth in (("state", state), ("node", node)):
-        if depth < 1:
-            raise BadInput(
-                f"case {case.id}: its {name} depth is {depth}; accepted are depths of at least 1 token"
-            )
-    if max(state, node) > MOST_TOKENS:
-        raise NotReplayed(
-            f"it needs {max(state, node):,} tokens; at most {MOST_TOKENS:,} are replayed"
-        )
-    return node, state
 
 
 def replay_document(

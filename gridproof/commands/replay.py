@@ -12,15 +12,14 @@ from generators.cases import Case, read_cases, text_of
 from generators.codes import FLUSH
 from generators.errors import BadInput, NothingToDo
 from generators.mechanisms.base import completed
+from generators.replays import NotReplayed, resume_depths
 from gpu_checks.names import RECURRENCES
 from gridproof.console import Output, progress
 from gridproof.replays import (
-    NotReplayed,
     Row,
     Skipped,
     replay_document,
     replay_table,
-    resume_depths,
     summary,
 )
 from spec.sglang.designs import Design, UnknownDesign, design_named

@@ -248,7 +248,6 @@ BAD = [
         "no theorem",
     ),
     (("emit", "no-such-file.json"), 2, "cannot be read"),
-    (("emit", "--target", "replay"), 3, "not part of this version"),
     (("emit", "--out", "no-such-folder"), 3, "no CASES"),
     (("replay",), 3, "no CASES given"),
     (("explain", "GP999"), 2, "the codes are"),
