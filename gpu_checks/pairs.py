@@ -19,7 +19,7 @@ from gpu_checks.recurrences import Recurrence, State
 from gpu_checks.recurrences.tokens import Shape
 
 WINDOW = 64  # tokens after the resume that are compared
-MOST_AT_ONCE = 512  # pairs in a batch, which bounds the memory
+MOST_AT_ONCE = 128  # pairs in a batch: it bounds the memory, and more are slower on a CPU
 
 
 class Pair(NamedTuple):
