@@ -77,8 +77,8 @@ def _of_one(
     start = time.perf_counter()
     replays = replay(recurrence, pairs, device=device)
     seconds = time.perf_counter() - start
-    aligned = [one for one in replays if one.predicted == "equal"]
-    others = [one for one in replays if one.predicted == "diverges"]
+    aligned = [one for one in replays if one.pair.node == one.pair.state]
+    others = [one for one in replays if one.pair.node != one.pair.state]
     largest = [max(one.state_error, one.output_error) for one in aligned]
     margins = [min(one.state_error, one.output_error) / one.tolerance for one in others]
     return {
