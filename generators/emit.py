@@ -18,6 +18,7 @@ from generators.errors import BadInput
 from generators.manifest import Manifest, PredictedTest
 from generators.mechanisms import emitted
 from generators.mechanisms.base import CASES, CONFIGURATION_FIELDS, Check, Emitted, TestGroup
+from generators.replays import MOST_DRAFT_TOKENS
 from spec.sglang.designs import CURRENT, DESIGNS, Design, with_insert_guard
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
@@ -26,7 +27,6 @@ TARGETS = (*SUPPORT, REPLAY)
 GUARDED = f"{CURRENT.release}+insert-guard"
 PATCH = f"insert_guard-{CURRENT.release}.patch"
 MOST_TOKENS = 200_000
-MOST_DRAFT_TOKENS = 1_024
 
 
 def _environment() -> jinja2.Environment:

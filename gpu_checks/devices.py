@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from gpu_checks import names
@@ -31,6 +33,7 @@ def repeatable(device: str) -> None:
     """No reduced precision and no algorithm that differs from run to run."""
     torch.set_grad_enabled(False)
     if device == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
         torch.use_deterministic_algorithms(True, warn_only=True)

@@ -76,7 +76,9 @@ def _axes() -> list[str]:
         )
     for decade in range(0, 17, 4):
         y = _y(10.0**-decade)
-        lines.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">1e-{decade}</text>')
+        lines.append(
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{10.0**-decade:g}</text>'
+        )
         lines.append(
             f'<line x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
         )

@@ -13,8 +13,9 @@ from gpu_checks.names import PHASES
 from gpu_checks.pairs import WINDOW, Pair, Replayed, Replayer, controls, state_errors
 from gpu_checks.recurrences import Recurrence, State
 from gpu_checks.recurrences.tokens import Shape
+from gpu_checks.serving.buffer import NotComputed
 from gpu_checks.serving.request import EngineFault
-from gpu_checks.serving.trace import Event, UnknownEvent, serve
+from gpu_checks.serving.trace import BadTrace, Event, serve
 from gpu_checks.serving.tree import Tree
 from spec.sglang.designs import Design
 
@@ -96,7 +97,7 @@ def replay_cases(
     for told in cases:
         try:
             held[told.name] = told.pair, left_on_the_node(replayer, told)
-        except (NotLeft, UnknownEvent, EngineFault) as why:
+        except (NotLeft, NotComputed, BadTrace, EngineFault) as why:
             contradicted[told.name] = str(why)
     replays = []
     for phase in PHASES:

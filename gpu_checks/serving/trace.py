@@ -16,8 +16,8 @@ from spec.sglang.designs import Design
 OF_OTHERS = ("allocation_failure", "match", "split", "evict")
 
 
-class UnknownEvent(Exception):
-    """A trace has an event that is not served; says which."""
+class BadTrace(Exception):
+    """A trace has an event that is not served, or lengths that do not follow from one another; says which."""
 
 
 class Event(Protocol):
@@ -85,6 +85,16 @@ class Scheduler:
             self._process()
 
 
+def _check(event: Event, length: int) -> None:
+    """Refuse an event that computes tokens and does not say how many follow the `length` there are."""
+    if event.event not in ("extend", "decode", "verify"):
+        return
+    if event.tokens < 1 or event.seq_len != length + event.tokens:
+        raise BadTrace(
+            f"its {event.event} of {event.tokens} tokens cannot lead from {length} to {event.seq_len}"
+        )
+
+
 def serve(
     design: Design,
     c: Any,
@@ -98,12 +108,13 @@ def serve(
 
     A trace without results has them processed as the scheduler does.  An `other_batch` stands between two steps, so
     that nothing is launched ahead of the first one's result; an `allocation_failure` is that of the next step.  Raises `EngineFault` where an assertion stops the request and
-    `UnknownEvent` where a trace has an event of another kind.
+    `BadTrace` where the events do not make one.
     """
     request = (PendingRequest if pending else Request)(design, c, recurrence, stream)
     scheduler = Scheduler(bool(c.overlap), any(event.event == "result" for event in events))
     fails, verifies = False, False
     for event in events:
+        _check(event, request.length)
         if event.event == "extend":
             scheduler.launch(partial(request.extend, event.seq_len), alone=True)
         elif event.event == "decode":
@@ -123,6 +134,6 @@ def serve(
         elif event.event == "result":
             scheduler.result()
         elif event.event not in OF_OTHERS:
-            raise UnknownEvent(f"the event {event.event!r} is not served by a replay")
+            raise BadTrace(f"the event {event.event!r} is not served by a replay")
         fails = event.event == "allocation_failure"
     return request.donations

@@ -17,7 +17,7 @@ from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 from gpu_checks.serving.buffer import Buffer, NotComputed  # noqa: E402
 from gpu_checks.serving.request import EngineFault, Request  # noqa: E402
 from gpu_checks.serving.resume import Told, replay_cases  # noqa: E402
-from gpu_checks.serving.trace import UnknownEvent, serve  # noqa: E402
+from gpu_checks.serving.trace import BadTrace, serve  # noqa: E402
 from gpu_checks.serving.tree import Tree  # noqa: E402
 from gpu_checks.verdicts import tolerance  # noqa: E402
 from spec.sglang import life  # noqa: E402
@@ -199,8 +199,17 @@ def test_the_trace_of_every_committed_case_ends_as_the_case_says(root, name):
 
 
 def test_an_event_that_is_not_served_is_refused():
-    with pytest.raises(UnknownEvent, match="'retract'"):
+    with pytest.raises(BadTrace, match="'retract'"):
         served(CURRENT, DEFAULT, [Event("retract", 0, 1)])
+
+
+@pytest.mark.parametrize(
+    "event",
+    [Event("verify", 0, 5), Event("extend", 3, 4), Event("decode", 2, 9), Event("decode", 0, 5)],
+)
+def test_lengths_that_do_not_follow_are_refused(event):
+    with pytest.raises(BadTrace, match="cannot lead from 5"):
+        served(CURRENT, DEFAULT, [Event("extend", 5, 5), event])
 
 
 def test_results_that_a_trace_tells_of_are_processed_where_they_stand():
