@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from gpu_checks import names
+from tests.test_docs import examples, squeezed
 
 KIMI = "generated_tests/cases/kimi-k3-b300-megamoe.json"
 FAULT = "extend-assertion-relative-off-page-page64-dcp8-interval256-chunk64"
@@ -168,3 +169,13 @@ def test_without_torch_it_says_so_and_nothing_runs(gridproof, root, without_torc
 def test_an_unknown_recurrence_is_refused(gridproof, root):
     ran = gridproof("replay", str(root / KIMI), "--recurrence", "rwkv")
     assert (ran.code, "accepted are mamba2" in ran.err) == (2, True)
+
+
+def test_the_example_of_its_document_is_true(gridproof, root, monkeypatch, without_a_gpu):
+    monkeypatch.chdir(root)
+    ((arguments, expected),) = examples(root, ["docs/replay.md"])
+    ran = gridproof(*arguments)
+    printed = [squeezed(line) for line in ran.out.splitlines()]
+    for line in expected[:-1]:
+        assert line == "..." or squeezed(line) in printed, (line, ran.out)
+    assert expected[-1] == f"[exit {ran.code}]"
