@@ -129,7 +129,7 @@ def serve(
         elif event.event == "other_batch":
             scheduler.stand_between()
         elif event.event == "finish":
-            scheduler.finish(None if verifies else request.decode)
+            scheduler.finish(None if verifies else partial(request.decode, fails))
             request.finish(request.committed if verifies else request.length)
         elif event.event == "result":
             scheduler.result()

@@ -1,5 +1,7 @@
 """Real model classes, tiny: an aligned resume is the cold run, a misplaced state shows in the log-probabilities."""
 
+import math
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -36,6 +38,17 @@ def test_with_the_default_weights_the_fault_of_falcon_h1_hides():
         for m in (slow, fast)
     ]
     assert late[1] < 1e-3 < late[0]
+
+
+@pytest.mark.parametrize("name", tiny.MODELS)
+def test_decays_are_slow_by_construction(name):
+    for path, parameter in tiny.built(name).named_parameters():
+        if path.endswith("dt_bias"):
+            ones = torch.ones_like(parameter)
+            assert torch.allclose(torch.nn.functional.softplus(parameter), ones, atol=1e-5)
+        if path.endswith("A_log"):
+            half_lives = math.log(2) / parameter.exp().flatten()
+            assert half_lives.aminmax() == pytest.approx((32, 4096), rel=1e-3)
 
 
 @pytest.mark.parametrize("name", tiny.MODELS)

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 from gpu_checks import names, pairs, verdicts  # noqa: E402
 from gpu_checks.cold import COLD_RUNS, ColdRun  # noqa: E402
 from gpu_checks.pairs import WINDOW, Pair, controls, replay  # noqa: E402
-from gpu_checks.phases import PHASES  # noqa: E402
+from gpu_checks.phases import PHASES, Phase  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 
 BY_NAME = pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
@@ -124,6 +124,15 @@ def test_the_controls_are_the_right_state_and_one_that_is_a_token_off():
 def test_the_names_are_those_of_what_there_is():
     assert tuple(RECURRENCES) == names.RECURRENCES
     assert tuple(PHASES) == names.PHASES == tuple(COLD_RUNS)
+
+
+def test_a_state_that_goes_wrong_after_the_resume_is_noticed(monkeypatch):
+    def forgets(recurrence, state, tokens):
+        return state, recurrence.scan(state, tokens)[1]
+
+    monkeypatch.setitem(PHASES, "decode", Phase("decode", forgets, 1))
+    (one,) = replay(RECURRENCES["gdn"], [Pair(64, 64)], ["decode"])
+    assert (one.output_error, one.observed) == (0.0, "between")
 
 
 @BY_NAME

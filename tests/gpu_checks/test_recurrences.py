@@ -1,10 +1,13 @@
 """The recurrences are those that others wrote, and their two forms agree."""
 
+import math
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
+from gpu_checks.recurrences.tokens import Shape  # noqa: E402
 from tests.gpu_checks.oracles import ORACLES  # noqa: E402
 
 LENGTHS = (1, 63, 64, 65, 197)
@@ -102,6 +105,16 @@ def test_a_form_leaves_the_state_it_is_given_alone(recurrence):
 def test_a_stream_is_the_same_in_every_dtype(recurrence):
     single, double = (recurrence.stream(9, dtype=d) for d in (torch.float32, torch.float64))
     assert all(torch.equal(a, b.float()) for a, b in zip(single, double, strict=True))
+
+
+@pytest.mark.parametrize("name", [name for name in RECURRENCES if name != "short_conv"])
+def test_half_lives_are_spread_from_32_to_4096_tokens(name):
+    decay = RECURRENCES[name].stream(4096, Shape(1, 4, 16, 16)).decay.mean((0, 1, 3)).flatten()
+    half_lives = -math.log(2) / decay
+    assert len(half_lives) == (4 * 16 if name == "kda" else 4)
+    assert half_lives[0].item() == pytest.approx(32, rel=0.1)
+    assert half_lives[-1].item() == pytest.approx(4096, rel=0.1)
+    assert (half_lives.diff() > 0).float().mean() > 0.9
 
 
 @BY_NAME

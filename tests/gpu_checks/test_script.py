@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import resources
 
 import jsonschema
@@ -18,7 +19,7 @@ from gpu_checks.pairs import Pair  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 from gpu_checks.recurrences.tokens import Shape  # noqa: E402
 from spec.sglang.checkpoints import decode_checkpoint, node_of  # noqa: E402
-from spec.sglang.configuration import Configuration  # noqa: E402
+from spec.sglang.configuration import Configuration, Guard  # noqa: E402
 from spec.sglang.designs import DESIGNS  # noqa: E402
 
 ALONE = """
@@ -91,6 +92,13 @@ def test_the_matrix_has_both_kinds_and_no_deeper_states_than_asked(whole):
     assert (errors == 0).any() and (errors > 0).any() and (errors < 0).any()
     assert max(pair.state for pair in matrix(512).pairs) == 512
     assert set(matrix(512).pairs) < set(whole.pairs)
+
+
+def test_what_a_release_refuses_to_start_with_is_not_in_the_matrix(monkeypatch):
+    design = next(iter(DESIGNS.values()))
+    never = Guard("never", "nothing is accepted", "nowhere", lambda c: c.page_size < 0)
+    monkeypatch.setattr("gpu_checks.matrix.DESIGNS", {"none": replace(design, guards=(never,))})
+    assert matrix().pairs == ()
 
 
 @pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
