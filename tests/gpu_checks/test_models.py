@@ -1,6 +1,7 @@
 """Real model classes, tiny: an aligned resume is the cold run, a misplaced state shows in the log-probabilities."""
 
 import math
+import sys
 
 import pytest
 
@@ -38,6 +39,13 @@ def test_with_the_default_weights_the_fault_of_falcon_h1_hides():
         for m in (slow, fast)
     ]
     assert late[1] < 1e-3 < late[0]
+
+
+def test_the_models_run_on_the_plain_code_of_transformers():
+    for name in ("qwen3_next", "kimi_linear", "falcon_h1"):
+        list(compared(tiny.built(name), 70, 75))
+    kernels = ("triton", "fla.ops", "causal_conv1d", "mamba_ssm")
+    assert [module for module in sys.modules if module.startswith(kernels)] == []
 
 
 @pytest.mark.parametrize("name", tiny.MODELS)
@@ -90,8 +98,6 @@ def test_bad_usage_is_refused(arguments, capsys):
 
 
 def test_without_transformers_it_says_so(monkeypatch, capsys):
-    import sys
-
     monkeypatch.setitem(sys.modules, "transformers", None)
     assert script.main(["lfm2"]) == 3
     assert "transformers is not installed" in capsys.readouterr().err

@@ -157,6 +157,43 @@ def test_an_overwritten_slot_diverges_in_every_phase(recurrence):
     assert seen == {("extend", "diverges"), ("decode", "diverges"), ("verify", "diverges")}
 
 
+def cases_of_lengths_off_the_chunk():
+    """Requests that decode, verify and extend, resumed at nodes off the chunk of 64 tokens."""
+    c = Configuration(page_size=16, mamba_track_interval=48, mamba_chunk_size=16)
+    old = design_named("sglang-0.5.18")
+    wide = replace(c, dcp_size=2, speculative_num_draft_tokens=5)
+    verifies = [Event("extend", 90, 90), Event("verify", 3, 93), Event("verify", 5, 98)]
+    return [
+        Told("decode", old, c, told(Story(7, 48)), Pair(48, 48)),
+        Told("widened", old, wide, told(Story(7, 144)), Pair(128, 144)),
+        Told(
+            "verify",
+            old,
+            wide,
+            [*verifies, Event("verify", 1, 99), Event("finish", 0, 99)],
+            Pair(96, 96),
+        ),
+        Told("extend", CURRENT, c, told(Story(100, 101)), Pair(96, 96)),
+    ]
+
+
+@pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
+def test_a_served_case_does_not_depend_on_the_batch_it_ran_in(recurrence):
+    cases = cases_of_lengths_off_the_chunk()
+    together = replay_cases(recurrence, cases)
+    assert together.contradicted == {}
+    for case in cases:
+        alone = [one for name, one in replay_cases(recurrence, [case]).replays if name == case.name]
+        batched = [one for name, one in together.replays if name == case.name]
+        assert [one.observed for one in alone] == [one.predicted for one in batched]
+        # Batched products of matrices may round otherwise; steps do not.
+        assert [one for one in alone if one.phase != "extend"] == [
+            one for one in batched if one.phase != "extend"
+        ]
+        for one, other in zip(alone, batched, strict=True):
+            assert abs(one.output_error - other.output_error) <= one.tolerance
+
+
 def test_two_verifies_in_a_row_that_pass_a_boundary_write_one_slot():
     c = Configuration(page_size=64, mamba_track_interval=64, speculative_num_draft_tokens=40)
     events = [
