@@ -14,12 +14,13 @@ from gpu_checks.pairs import WINDOW, Pair, Replayed, Replayer, controls, state_e
 from gpu_checks.recurrences import Recurrence, State
 from gpu_checks.recurrences.tokens import Shape
 from gpu_checks.serving.buffer import NotComputed
-from gpu_checks.serving.request import EngineFault
-from gpu_checks.serving.trace import BadTrace, Event, serve
+from gpu_checks.serving.request import Donation, EngineFault
+from gpu_checks.serving.trace import BadTrace, Event, going_on, serve
 from gpu_checks.serving.tree import Tree
 from spec.sglang.designs import Design
 
 ALIGNED, ONE_OFF = "aligned-control", "one-token-off-control"
+MORE_VERIFIES = 2
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,24 @@ class NotLeft(Exception):
     """A trace does not leave what its case says on the node; says what it leaves."""
 
 
-def left_on_the_node(replayer: Replayer, told: Told) -> State:
-    """The state that the trace hangs on the node of its case, as a follower finds it there.
-
-    The donation that the case is about comes to a node without a state.  `NotLeft` where there is none of its depths,
-    or where what it holds is not the cold run's state of that depth.
-    """
-    pair = told.pair
-    donated = serve(
+def _donated(replayer: Replayer, told: Told, events: Sequence[Event]) -> list[Donation]:
+    return serve(
         told.design,
         told.c,
         replayer.recurrence,
         replayer.stream,
-        told.events,
+        events,
         pending=told.pending,
     )
+
+
+def left_on_the_node(replayer: Replayer, told: Told, events: Sequence[Event]) -> State:
+    """The state that these events hang on the node of a case, as a follower finds it there.
+
+    The donation that the case is about comes to a node without a state.  `NotLeft` where there is none of its depths,
+    or where what it holds is not the cold run's state of that depth.
+    """
+    pair, donated = told.pair, _donated(replayer, told, events)
     tree = Tree(told.c)
     for donation in donated:
         if (donation.node, donation.depth) == pair:
@@ -71,12 +75,37 @@ def left_on_the_node(replayer: Replayer, told: Told) -> State:
     return state
 
 
+def _verifies_to_the_end(events: Sequence[Event]) -> bool:
+    return [event.event for event in events[-2:]] == ["verify", "finish"]
+
+
+def _left(replayer: Replayer, told: Told) -> tuple[State, bool]:
+    """What a case leaves, and whether its request had to go on for that.
+
+    A case that the grids alone decide does not know that a lazy request which ends with the very verify that saved a
+    state gives it up; two verifies later the state is donated.
+    """
+    try:
+        return left_on_the_node(replayer, told, told.events), False
+    except NotLeft as at_its_end:
+        if not _verifies_to_the_end(told.events):
+            raise
+        try:
+            return left_on_the_node(replayer, told, going_on(told.events, MORE_VERIFIES)), True
+        except NotLeft:
+            raise at_its_end from None
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What the cases of one recurrence did: replays by the name of their case, and traces that ended otherwise."""
+    """What the cases of one recurrence did: replays by the name of their case, and traces that ended otherwise.
+
+    `went_on`: cases whose request had to go on for `MORE_VERIFIES` before it donated what they say.
+    """
 
     replays: list[tuple[str, Replayed]]
     contradicted: dict[str, str]
+    went_on: tuple[str, ...] = ()
 
 
 def replay_cases(
@@ -89,14 +118,17 @@ def replay_cases(
     """Every case in each phase, the controls of the shallowest node beside them."""
     beside = controls(min(told.pair.node for told in cases))
     pairs = [*(told.pair for told in cases), *beside]
-    # One more than a trace has: the step in flight when the request ends.
-    tokens = max(event.seq_len for told in cases for event in told.events) + 1
+    # One more than a trace has, for the step in flight when the request ends.
+    longest = max(event.seq_len for told in cases for event in told.events)
+    tokens = longest + MORE_VERIFIES + 1
     replayer = Replayer(recurrence, pairs, shape, dtype, device, at_least=tokens)
     held: dict[str, tuple[Pair, State]] = {}
-    contradicted = {}
+    contradicted, went_on = {}, []
     for told in cases:
         try:
-            held[told.name] = told.pair, left_on_the_node(replayer, told)
+            state, later = _left(replayer, told)
+            held[told.name] = told.pair, state
+            went_on += [told.name] if later else []
         except (NotLeft, NotComputed, BadTrace, EngineFault) as why:
             contradicted[told.name] = str(why)
     replays = []
@@ -108,4 +140,4 @@ def replay_cases(
             replays += list(zip(held, found, strict=True))
         alone = replayer.own_states(beside, phase)
         replays += list(zip((ALIGNED, ONE_OFF), alone, strict=True))
-    return Outcome(replays, contradicted)
+    return Outcome(replays, contradicted, tuple(went_on))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gpu_checks.phases import drafted
 from gpu_checks.recurrences import Recurrence, Tokens
@@ -29,6 +29,21 @@ class Event(Protocol):
     def tokens(self) -> int: ...
     @property
     def seq_len(self) -> int: ...
+
+
+class Going(NamedTuple):
+    """An event that a replay adds to a trace."""
+
+    event: str
+    tokens: int
+    seq_len: int
+
+
+def going_on(events: Sequence[Event], verifies: int) -> list[Event]:
+    """The same request going on before it ends, for so many verifies that accept one token each."""
+    end = events[-1]
+    added = [Going("verify", 1, end.seq_len + n) for n in range(1, verifies + 1)]
+    return [*events[:-1], *added, Going(end.event, end.tokens, end.seq_len + verifies)]
 
 
 class Scheduler:

@@ -143,7 +143,7 @@ def _replayed(
     """Every case on every recurrence it is of, and the cases whose trace does not end as they say."""
     from gpu_checks.devices import DTYPES
     from gpu_checks.recurrences import RECURRENCES as known
-    from gpu_checks.serving.resume import replay_cases
+    from gpu_checks.serving.resume import MORE_VERIFIES, replay_cases
 
     rows, contradicted = [], []
     with progress(output, "replaying") as update:
@@ -152,6 +152,10 @@ def _replayed(
             cases = [_told(job) for job in wanted]
             found = replay_cases(known[name], cases, dtype=DTYPES[dtype], device=device)
             rows += [Row(case, name, one) for case, one in found.replays]
+            for case in found.went_on:
+                output.note(
+                    f"{case} on {name}: donated only once its request went on for {MORE_VERIFIES} verifies"
+                )
             contradicted += [
                 Skipped(f"{case} on {name}", why) for case, why in found.contradicted.items()
             ]

@@ -254,6 +254,28 @@ def test_lengths_that_do_not_follow_are_refused(event):
         served(CURRENT, DEFAULT, [Event("extend", 5, 5), event])
 
 
+def test_a_lazy_request_that_ends_with_its_verify_has_to_go_on_to_donate():
+    c = Configuration(
+        page_size=64,
+        dcp_size=8,
+        speculative_num_draft_tokens=8,
+        strategy="extra_buffer_lazy",
+        page_size_given=False,
+    )
+    design = design_named("sglang-0.5.17")
+    events = [Event("extend", 760, 760), Event("verify", 8, 768), Event("finish", 0, 768)]
+    assert (512, 768) not in depths_of(served(design, c, events)[1])
+    outcome = replay_cases(
+        RECURRENCES["short_conv"], [Told("lazy", design, c, events, Pair(512, 768))]
+    )
+    assert (outcome.went_on, outcome.contradicted) == (("lazy",), {})
+    eager = replace(c, strategy="extra_buffer")
+    outcome = replay_cases(
+        RECURRENCES["short_conv"], [Told("eager", design, eager, events, Pair(512, 768))]
+    )
+    assert (outcome.went_on, outcome.contradicted) == ((), {})
+
+
 def test_results_that_a_trace_tells_of_are_processed_where_they_stand():
     steps = [Event("decode", 1, 1 + n) for n in range(1, 64)]
     results = [event for step in steps for event in (step, Event("result", 0, step.seq_len))]
