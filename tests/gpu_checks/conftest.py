@@ -6,10 +6,11 @@ import pytest
 @pytest.fixture(autouse=True)
 def one_thread():
     torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
+    threads, gradients = torch.get_num_threads(), torch.is_grad_enabled()
     torch.set_num_threads(1)
     yield
-    torch.set_num_threads(before)
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(gradients)
 
 
 @pytest.fixture
