@@ -201,9 +201,11 @@ def _with_manifest(
 
 
 def replay_tests(case_files: Iterable[CaseFile]) -> dict[str, str]:
-    """The files of the replay target by name: a module a family, pytest's options, the manifest."""
+    """The files of the replay target by name: a module a family, pytest's options, the manifest; none without a case."""
     cases = [(case, file.design) for file in case_files for case in file.cases]
     files, predicted = replays.modules(_environment(), cases)
+    if not predicted:
+        return {}
     return _with_manifest(REPLAY, CASES, replays.SUBJECTS, files, predicted)
 
 

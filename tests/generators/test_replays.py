@@ -77,9 +77,11 @@ def test_what_cannot_be_resumed_says_why(cases, depths):
         resume_depths(replace(cases[0], depths=depths))
 
 
-def test_what_cannot_be_resumed_is_in_no_file(cases):
+def test_what_cannot_be_resumed_is_in_no_file(request, cases):
     unwritten = replace(cases[0], depths={"state": -1, "node": 512, "replayed": None})
     assert families([(unwritten, "sglang-0.5.18")]) == {}
+    file = read_cases(request.config.rootpath / MEGAMOE)
+    assert emit.replay_tests([replace(file, cases=(unwritten,))]) == {}
 
 
 def test_the_tests_are_those_of_the_manifest_and_a_gpu_can_be_required(root):
