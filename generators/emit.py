@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from generators import source
+from generators import replays, source
 from generators.cases import Case, CaseFile, spelled, text_of
 from generators.codes import CODES, VERIFY_GRID
 from generators.errors import BadInput
 from generators.manifest import Manifest, PredictedTest
 from generators.mechanisms import MECHANISMS, emitted, takes
 from generators.mechanisms.base import CASES, CONFIGURATION_FIELDS, Check, Emitted, TestGroup
+from generators.replays import MOST_DRAFT_TOKENS
 from spec.sglang.designs import CURRENT, DESIGNS, Design, with_insert_guard
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
-TARGETS = tuple(SUPPORT)
+REPLAY = "replay"
+TARGETS = (*SUPPORT, REPLAY)
 GUARDED = f"{CURRENT.release}+insert-guard"
 PATCH = f"insert_guard-{CURRENT.release}.patch"
 MOST_TOKENS = 200_000
-MOST_DRAFT_TOKENS = 1_024
 
 
 def _environment() -> jinja2.Environment:
@@ -186,11 +187,28 @@ def tests(cases: Sequence[Case], target: str, tier: str = CASES) -> dict[str, st
         files[name] = environment.get_template(f"{name}.j2").render(newest=CURRENT.name)
     if any(_guard_helps(test) for test in predicted.values()):
         files[PATCH] = resources.files("generators.templates").joinpath(PATCH).read_text("utf-8")
+    return _with_manifest(target, tier, tuple(subjects(target)), files, predicted)
+
+
+def _with_manifest(
+    target: str,
+    tier: str,
+    run_on: tuple[str, ...],
+    files: dict[str, str],
+    predicted: Predicted,
+) -> dict[str, str]:
+    """The files of a target and the manifest of what their tests are predicted to do."""
     hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in sorted(files.items())}
-    files["manifest.json"] = Manifest(
-        target, tier, tuple(subjects(target)), hashes, predicted
-    ).text()
-    return files
+    return {**files, "manifest.json": Manifest(target, tier, run_on, hashes, predicted).text()}
+
+
+def replay_tests(case_files: Iterable[CaseFile]) -> dict[str, str]:
+    """The files of the replay target by name: a module a family, pytest's options, the manifest; none without a case."""
+    cases = [(case, file.design) for file in case_files for case in file.cases]
+    files, predicted = replays.modules(_environment(), cases)
+    if not predicted:
+        return {}
+    return _with_manifest(REPLAY, CASES, replays.SUBJECTS, files, predicted)
 
 
 def untold(cases: Sequence[Case], targets: Sequence[str]) -> list[Case]:
@@ -229,8 +247,10 @@ def folder(
             raise BadInput(f"{name}: the design {case_file.design!r} is unknown")
         for case in case_file.cases:
             _emittable(name, case)
-    cases = [case for _, case_file in sorted(case_files.items()) for case in case_file.cases]
+    in_order = [case_file for _, case_file in sorted(case_files.items())]
+    cases = [case for case_file in in_order for case in case_file.cases]
     for target in targets:
-        for name, text in tests(cases, target, tier).items():
+        found = replay_tests(in_order) if target == REPLAY else tests(cases, target, tier)
+        for name, text in found.items():
             written[Path(target) / name] = text
     return written

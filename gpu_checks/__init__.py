@@ -1,1 +1,4 @@
-"""State replay on the linear-attention recurrences; filled by a later version."""
+"""What a misplaced state does to numbers: linear-attention recurrences, snapshot slots, cold runs against warm ones.
+
+torch is imported by the modules below, never by this one.
+"""

@@ -19,6 +19,7 @@ from generators.domain import DOMAIN_FIELDS, check_keys, flag
 from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.limits import MOST_EVENTS, Limits
 from generators.manifest import TIERS
+from gpu_checks import names
 from gridproof import __version__
 
 EPILOG = """\b
@@ -175,6 +176,7 @@ def main(ctx: click.Context, color: str) -> None:
     gridproof check --engine sglang==0.5.18 -- python -m sglang.launch_server --model-path M --dcp-size 8
     gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
     gridproof emit cases.json --target sglang --out generated_tests
+    gridproof replay cases.json
     """
     table = _table()
     ctx.obj = {"colour": color, "waivers": table.pop("waivers", None)}
@@ -434,9 +436,36 @@ def explain(ctx: click.Context, what: str, case: str | None, html: Path | None) 
 
 @main.command()
 @click.argument("cases", nargs=-1, type=_Place(path_type=Path))
-def replay(cases: tuple[Path, ...]) -> None:
-    """Run cases on the recurrences: comes in a later version."""
-    raise NothingToDo("replay is not part of this version yet; nothing was run")
+@click.option(
+    "--device",
+    type=click.Choice(names.DEVICES),
+    help="default: cuda where there is a GPU, else cpu; the report says which",
+)
+@click.option("--dtype", type=click.Choice(names.DTYPES), default="float64")
+@click.option(
+    "--recurrence",
+    metavar="VALUES",
+    help=f"{', '.join(names.RECURRENCES)}; default: a case's own, or all",
+)
+@click.option("--require-gpu", is_flag=True, help="fail where there is no GPU")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@_EXIT_ZERO
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    cases: tuple[Path, ...],
+    device: str | None,
+    dtype: str,
+    recurrence: str | None,
+    require_gpu: bool,
+    form: str,
+    exit_zero: bool,
+) -> None:
+    """Run the CASES found by search on the recurrences, cold against warm; needs torch."""
+    from gridproof.commands import replay as command
+
+    code = command.run(_output(ctx), cases, device, dtype, recurrence, form, require_gpu)
+    _finish(code, exit_zero)
 
 
 @main.command()

@@ -11,8 +11,8 @@ DOCUMENTS = ("README.md",)
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
-def examples(root):
-    for name in DOCUMENTS:
+def examples(root, documents=DOCUMENTS):
+    for name in documents:
         for block in BLOCK.findall((root / name).read_text(encoding="utf-8")):
             command, *expected = block.strip().splitlines()
             yield shlex.split(command.removeprefix("$ gridproof ")), expected

@@ -10,6 +10,8 @@ from spec.numbers import Truth, divides, either
 
 STRATEGIES = ("extra_buffer", "extra_buffer_lazy", "no_buffer")
 RECURRENCES = ("mamba2", "gdn", "kda", "lightning")
+# Layers that keep a state from token to token; a short convolution's is its window alone.
+STATEFUL_LAYERS = (*RECURRENCES, "short_conv")
 NUMERIC_FIELDS = (
     "page_size",
     "dcp_size",

@@ -48,7 +48,7 @@ def test_the_committed_cases_are_found_again(committed):
     assert kept.cases == found.cases
 
 
-ENGINE = {"sglang", "torch"}
+MAY_IMPORT = {"model": set(), "sglang": {"sglang", "torch"}, "replay": {"gpu_checks", "spec"}}
 
 
 @pytest.mark.parametrize("target", emit.TARGETS)
@@ -59,7 +59,7 @@ def test_emitted_files_stand_alone(committed, target):
         modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         packages = {module.partition(".")[0] for module in modules}
-        allowed = {"pytest", *support, *(ENGINE if target == "sglang" else ())}
+        allowed = {"pytest", *support, *MAY_IMPORT[target]}
         assert packages <= allowed | sys.stdlib_module_names
         assert "gridproof emit" in ast.get_docstring(tree)
 

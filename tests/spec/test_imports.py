@@ -20,6 +20,7 @@ ONLY_IN = {
     "z3": "spec/smt",
     "cvc5": "spec/smt/cvc5_opinion.py",
     "torch": "gpu_checks",
+    "transformers": "gpu_checks/models",
     "jinja2": ("generators", "gridproof"),
 }
 ALLOWED_BESIDES = {"z3": {"spec/prove.py"}}
@@ -74,6 +75,7 @@ def loaded_by(statement):
         "import gridproof.cli",
         "import generators.search, generators.check, generators.launch",
         "import generators.emit",
+        "import gridproof.commands.replay, gpu_checks.names, gpu_checks.__main__",
     ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(statement):

@@ -1,0 +1,8 @@
+"""The names a replay can be asked for; nothing here needs torch."""
+
+from spec.sglang.configuration import STATEFUL_LAYERS
+
+RECURRENCES = STATEFUL_LAYERS
+PHASES = ("extend", "decode", "verify")
+DEVICES = ("cpu", "cuda")
+DTYPES = ("float64", "float32")

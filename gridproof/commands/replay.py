@@ -1,0 +1,177 @@
+"""`gridproof replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from generators.cases import Case, read_cases, text_of
+from generators.codes import FLUSH
+from generators.errors import BadInput, NothingToDo
+from generators.mechanisms.base import completed
+from generators.replays import NotReplayed, resume_depths
+from gpu_checks.names import RECURRENCES
+from gridproof.console import Output, progress
+from gridproof.replays import (
+    Row,
+    Skipped,
+    replay_document,
+    replay_table,
+    summary,
+)
+from spec.sglang.designs import Design, UnknownDesign, design_named
+
+if TYPE_CHECKING:
+    from gpu_checks.serving.resume import Told
+
+
+def run(
+    output: Output,
+    paths: tuple[Path, ...],
+    device: str | None,
+    dtype: str,
+    recurrence: str | None,
+    form: str,
+    require_gpu: bool,
+) -> int:
+    """Replay the cases; return the exit code."""
+    if not paths:
+        raise NothingToDo("no CASES given; gridproof search --out FILE writes some")
+    jobs, skipped = _jobs(_designed(paths), _recurrences(recurrence))
+    device = _device(device, require_gpu)
+    rows, contradicted = _replayed(output, jobs, device, dtype)
+    skipped += contradicted
+    if form == "json":
+        output.raw(text_of(replay_document(rows, skipped, device, dtype)))
+    else:
+        _print(output, rows, skipped, device, dtype)
+    if not rows:
+        return NothingToDo.exit_code
+    return int(bool(contradicted) or not all(row.as_predicted for row in rows))
+
+
+def _print(
+    output: Output, rows: Sequence[Row], skipped: Sequence[Skipped], device: str, dtype: str
+) -> None:
+    if rows:
+        output.rich(replay_table(rows))
+    for skip in skipped:
+        output.line(f"skipped {skip.what}: {skip.why}")
+    from gpu_checks.devices import described
+
+    output.line(summary(rows, skipped, described(device), dtype))
+
+
+def _device(device: str | None, require_gpu: bool) -> str:
+    try:
+        from gpu_checks import devices
+    except ImportError:
+        raise NothingToDo(
+            "torch is not installed, so nothing was replayed; 'pip install gridproof[replay]' brings it"
+        ) from None
+    try:
+        chosen = devices.chosen(device, require_gpu)
+    except devices.NoDevice as error:
+        raise NothingToDo(f"{error}; nothing was replayed") from None
+    devices.repeatable(chosen)
+    return chosen
+
+
+def _recurrences(values: str | None) -> tuple[str, ...]:
+    if values is None:
+        return RECURRENCES
+    names = tuple(dict.fromkeys(name.strip() for name in values.split(",") if name.strip()))
+    for name in names:
+        if name not in RECURRENCES:
+            raise BadInput(
+                f"--recurrence {name!r} is unknown; accepted are {', '.join(RECURRENCES)}"
+            )
+    if not names:
+        raise NothingToDo("--recurrence names no recurrence; nothing was replayed")
+    return names
+
+
+@dataclass(frozen=True)
+class Job:
+    """A case of a design, and the depths (tokens) of the node it resumes at and of its state."""
+
+    case: Case
+    design: Design
+    node: int
+    state: int
+
+
+def _designed(paths: Sequence[Path]) -> list[tuple[Case, Design]]:
+    """The cases of all files, each id once, with the design they break."""
+    found: dict[str, tuple[Case, Design]] = {}
+    for path in paths:
+        file = read_cases(path)
+        try:
+            design = design_named(file.design)
+        except UnknownDesign as error:
+            raise BadInput(f"{path}: {error}") from None
+        found |= {case.id: (case, design) for case in file.cases}
+    return list(found.values())
+
+
+def _jobs(
+    cases: Iterable[tuple[Case, Design]], names: Sequence[str]
+) -> tuple[dict[str, list[Job]], list[Skipped]]:
+    """What to replay on each recurrence, and what not; a case that names no recurrence is replayed on all."""
+    jobs: dict[str, list[Job]] = {name: [] for name in names}
+    skipped = []
+    for case, design in cases:
+        own = case.configuration["recurrence"]
+        try:
+            job = Job(case, design, *resume_depths(case))
+            if own not in (None, *names):
+                raise NotReplayed(f"it is a case of {own} alone")
+        except NotReplayed as why:
+            skipped.append(Skipped(case.id, str(why)))
+            continue
+        for name in names if own is None else (own,):
+            jobs[name].append(job)
+    return {name: wanted for name, wanted in jobs.items() if wanted}, skipped
+
+
+def _replayed(
+    output: Output, jobs: Mapping[str, Sequence[Job]], device: str, dtype: str
+) -> tuple[list[Row], list[Skipped]]:
+    """Every case on every recurrence it is of, and the cases whose trace does not end as they say."""
+    from gpu_checks.devices import DTYPES
+    from gpu_checks.recurrences import RECURRENCES as known
+    from gpu_checks.serving.resume import MORE_VERIFIES, replay_cases
+
+    rows, contradicted = [], []
+    with progress(output, "replaying") as update:
+        for number, (name, wanted) in enumerate(jobs.items()):
+            update(name, number, len(jobs))
+            cases = [_told(job) for job in wanted]
+            found = replay_cases(known[name], cases, dtype=DTYPES[dtype], device=device)
+            rows += [Row(case, name, one) for case, one in found.replays]
+            for case in found.went_on:
+                output.note(
+                    f"{case} on {name}: donated only once its request went on for {MORE_VERIFIES} verifies"
+                )
+            contradicted += [
+                Skipped(f"{case} on {name}", why) for case, why in found.contradicted.items()
+            ]
+    return rows, contradicted
+
+
+def _told(job: Job) -> Told:
+    from gpu_checks.pairs import Pair
+    from gpu_checks.serving.resume import Told
+
+    case = job.case
+    return Told(
+        case.id,
+        job.design,
+        SimpleNamespace(**completed(case.configuration)),
+        case.trace,
+        Pair(job.node, job.state),
+        pending=case.code == FLUSH.id,
+    )

@@ -1,0 +1,24 @@
+"""One thread, so that runs are the same wherever they run; and memory that is poisoned until it is written."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch = pytest.importorskip("torch")
+    threads, gradients = torch.get_num_threads(), torch.is_grad_enabled()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(gradients)
+
+
+@pytest.fixture
+def poisoned_memory():
+    """torch.empty and its like give NaN."""
+    torch = pytest.importorskip("torch")
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    yield
+    torch.use_deterministic_algorithms(before)
