@@ -48,7 +48,9 @@ def _prefills(c: Configuration) -> list[Flags]:
 def _strategies(c: Configuration) -> list[Flags]:
     named = [s for s in ("extra_buffer", "extra_buffer_lazy") if s != c.strategy]
     lazily: list[Flags] = [{STRATEGY: s} for s in named]
-    return [*lazily, {NO_OVERLAP: ""}] if c.overlap else lazily
+    # Without the overlap scheduler the engine's own choice of a strategy may be another one.
+    without = [{NO_OVERLAP: ""}, {NO_OVERLAP: "", STRATEGY: "extra_buffer"}]
+    return [*lazily, *without] if c.overlap else lazily
 
 
 def _ranks(c: Configuration) -> list[Flags]:

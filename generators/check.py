@@ -12,8 +12,7 @@ from generators.codes import Code
 from generators.domain import DOMAIN_FIELDS, domain_of, flag
 from generators.errors import Inconclusive
 from generators.launch import Launch
-from generators.limits import Limits
-from generators.orders import search_orders
+from generators.orders import first_orders
 from generators.search import search
 from spec.sglang.configuration import Configuration, Guard
 from spec.sglang.designs import ABSOLUTE, Design, model_chunk
@@ -29,8 +28,11 @@ _READER_OF = {
     codes.FLUSH.id: "flush",
     **dict.fromkeys((code.id for code in codes.SLOTS), "slots"),
 }
+_OF_ORDERS = (codes.VERIFY_STEP, *codes.SLOTS)
 # Orders of more events add nothing to those of the modelled releases.
-_EVENTS = 6
+_EVENTS = 5
+# Configurations whose like were judged before and that no order breaks.
+_CLEAN: set[Any] = set()
 
 
 @dataclass(frozen=True)
@@ -145,12 +147,9 @@ def _rejection(guard: Guard, engine: str, source: str) -> Finding:
 
 
 def _cases(design: Design, c: Configuration) -> Sequence[Case]:
-    """What breaks one configuration: by the grids alone, and by orders of events that they do not give."""
-    domain = domain_of(c)
-    found = search(design, domain, close=False).cases
-    orders = search_orders(design, domain, limits=Limits(_EVENTS)).cases
-    codes_found = {case.code for case in found}
-    return [*found, *(case for case in orders if case.code not in codes_found)]
+    """What breaks one configuration: by the grids alone, and by the shortest orders of events."""
+    found = search(design, domain_of(c), close=False).cases
+    return [*found, *first_orders(design, c, _OF_ORDERS, _EVENTS, _CLEAN)]
 
 
 def _case_finding(design: Design, case: Case, source: str) -> Finding:

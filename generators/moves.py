@@ -10,6 +10,7 @@ from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
 from spec.sglang.rules import grids, lookup
 
 NEVER_CHUNKED = -1
+_MOST_BOUNDARIES = 8
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "allocation_failure", "grammar", "chunk")
 
@@ -58,7 +59,11 @@ class Move:
         return self.event in ("extend", "decode")
 
     def is_possible(self, scheduler: Scheduler, r: Request) -> bool:
-        """Whether its lengths make sense for a request."""
+        """Whether its lengths make sense for a request, and pass no more boundaries than a trace needs."""
+        if self.event == "decode" and (self.tokens - r.length) // scheduler.grid > _MOST_BOUNDARIES:
+            return False
+        if self.event == "verify" and self.tokens // scheduler.verify_grid > _MOST_BOUNDARIES:
+            return False
         if self.reaches:
             return self.tokens > r.length and (self.branching or r.length + 1) > r.length
         if self.event == "finish" and self.tokens:
@@ -73,30 +78,31 @@ class Move:
 
 
 class Moves:
-    """The moves of one design and configuration.
+    """The moves of one design and configuration; with `only_slots` those that can make a difference to slots.
 
     A prompt that is cut or resumed is followed up to its own donation: what it leaves in the slots is what an uncut
     one leaves.
     """
 
-    def __init__(self, scheduler: Scheduler):
+    def __init__(self, scheduler: Scheduler, only_slots: bool = False):
         design, c = scheduler.design, scheduler.c
         self.scheduler, self.c = scheduler, c
         self.page = int(grids.tree_page(c))
         self.verifies = int(c.speculative_num_draft_tokens)
         self.extend_grid = int(design.grid("extend", c))
         self.track = int(design.grid("verify" if self.verifies else "decode", c))
-        self.grids = sorted(
-            {self.page, self.extend_grid, self.track, int(grids.cache_chunk_size(c))}
-            | {int(c.mamba_chunk_size)}
-        )
+        self.only_slots = only_slots
+        chunks = {int(grids.cache_chunk_size(c)), int(c.mamba_chunk_size)}
+        others = set() if only_slots else {self.page, *chunks}
+        self.grids = sorted({self.extend_grid, self.track, *others})
         self.node = math.lcm(self.extend_grid, self.page)
-        self.period = math.lcm(*self.grids)
+        self.period = math.lcm(self.page, *self.grids)
 
     def starts(self) -> Iterator[Move]:
         """A request with nothing to resume from, and ones that resume where a node can have a state."""
         yield Move("match", 0)
-        yield Move("match", self.node)
+        if not self.only_slots:
+            yield Move("match", self.node)
 
     def after(self, r: Request) -> Iterator[Move]:
         """Everything that can come next, the shortest first."""
@@ -118,7 +124,7 @@ class Moves:
     def may_be_cut(self, chunk: Pass) -> bool:
         """Whether another chunk of the prompt can follow this one; a prompt is cut once, its slots are new then."""
         chunked = self.c.chunked_prefill_size != NEVER_CHUNKED
-        return chunked and chunk.start in (0, self.node)
+        return chunked and not self.only_slots and chunk.start in (0, self.node)
 
     def _extends(self, r: Request) -> Iterator[Move]:
         ends = {r.length + 1, *(r.length + self.extend_grid + d for d in (-1, 0, 1))}
@@ -131,15 +137,15 @@ class Moves:
         ends |= {boundary - k * self.verifies + d for k in (1, 2) for d in (-1, 0, 1)}
         for end in sorted(e for e in ends if e > r.length):
             yield Move("extend", end)
-            if not r.waiting:
+            if not r.waiting and not self.only_slots:
                 yield from (Move("extend", end, branching=b) for b in self._told(r, end))
 
     def _told(self, r: Request, end: int) -> list[int]:
         """The depths (tokens) at which a tree that knows more of the prompt tells it to keep a state."""
-        points = {
-            int(lookup.branching_point(self.extend_grid, r.length + pages * self.page))
-            for pages in range(1, (end - r.length) // self.page + 1)
-        }
+        next_grids = self._boundaries(r.length, self.extend_grid)
+        hits = {-(-depth // self.page) * self.page for depth in (r.length + 1, *next_grids)}
+        hits.add((end - 1) // self.page * self.page)
+        points = {int(lookup.branching_point(self.extend_grid, hit)) for hit in hits}
         told = sorted(p for p in points if lookup.is_told(p, r.length) and p < end)
         return [*told[:2], *told[-1:]]
 

@@ -6,7 +6,7 @@ grids (`moves`), and the shortest trace of each class is shrunk to the fewest to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +28,7 @@ from spec.sglang.checkpoints import node_of
 from spec.sglang.designs import Design
 from spec.sglang.life import UNWRITTEN
 from spec.sglang.request import VERIFY, Scheduler
+from spec.sglang.rules import grids
 
 ALONE = "alone"
 Progress = Callable[[str, int, int], None]
@@ -292,4 +293,31 @@ def order_cases(design: Design, found: Orders) -> list[Case]:
         case_of(design, best.configuration, best.trace, klass, best.members)
         for klass, best in found.best.items()
         if not any(other.holds(klass) for other in found.best)
+    ]
+
+
+def first_orders(
+    design: Design, c: Any, wanted: Collection[Code], events: int, clean: set[Any]
+) -> list[Case]:
+    """The shortest orders, of at most so many events, that break one configuration under a wanted code.
+
+    `clean`: configurations that nothing breaks, by all that the life of a request reads; another one is entered.
+    """
+    read = ("extend", "decode", "verify")
+    key = (
+        *(design.name, c.strategy, c.overlap, c.speculative_algorithm, c.dcp_size > 1),
+        *(grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size),
+        *(design.grid(reader, c) for reader in read),
+        c.speculative_num_draft_tokens,
+    )
+    if c.strategy not in MODELLED_STRATEGIES or key in clean:
+        return []
+    search = TraceSearch(design, c, only_slots=True)
+    traces = [t for t in search.run(events, wanted).traces if t.code in wanted]
+    if not traces:
+        clean.add(key)
+    values = {name: getattr(c, name) for name in DOMAIN_FIELDS}
+    return [
+        case_of(design, values, short, class_of(c, short), 1)
+        for short in (shrunk(search, trace) for trace in traces)
     ]

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from generators.check import Judgement
-from generators.judging import Judging
+from generators.check import Judgement, judge
 from generators.launch import Launch, read_launch
 from spec.sglang.designs import DESIGNS
 
@@ -32,9 +31,8 @@ def configurations(file: Path = FILE) -> Iterator[Published]:
         yield Published(entry["id"], entry["source"], launch)
 
 
-def verdicts(published: Published, judging: Judging) -> dict[str, Judgement]:
+def verdicts(published: Published) -> dict[str, Judgement]:
     """The judgement of every modelled release, by its name."""
     return {
-        design.release: judging.judge(design, published.launch, published.id)
-        for design in DESIGNS.values()
+        design.release: judge(design, published.launch, published.id) for design in DESIGNS.values()
     }

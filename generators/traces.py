@@ -6,7 +6,7 @@ is left, every longer trace has been searched as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,18 +48,21 @@ class _Node:
 class TraceSearch:
     """Breadth-first over the events of one request under a design and a configuration."""
 
-    def __init__(self, design: Design, c: Any):
+    def __init__(self, design: Design, c: Any, only_slots: bool = False):
         self.design, self.c = design, c
         self.scheduler = Scheduler(design, c)
-        self.moves = Moves(self.scheduler)
+        self.moves = Moves(self.scheduler, only_slots)
 
-    def run(self, most_events: int) -> Found:
-        """The shortest trace of every code and set of causes, of at most so many events."""
+    def run(self, most_events: int, wanted: Collection[Code] = ()) -> Found:
+        """The shortest trace of every code and set of causes, of at most so many events.
+
+        Where codes are `wanted`, it ends with the shortest traces of any of them.
+        """
         found: list[Trace] = []
         frontier = [self._start(move) for move in self.moves.starts()]
         self._reached: dict[Any, list[frozenset[str]]] = {}
         events = 0
-        while frontier and events < most_events:
+        while frontier and events < most_events and not any(f.code in wanted for f in found):
             events += 1
             following, wrong = [], []
             for node in frontier:

@@ -14,7 +14,6 @@ from generators import emit
 from generators.check import Judgement
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
-from generators.judging import Judging
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
 from generators.published import configurations, verdicts
@@ -223,9 +222,8 @@ def published() -> str:
         f"| launch | tree page | interval | {' | '.join(RELEASES)} |",
         "| --- | --- | --- |" + " --- |" * len(RELEASES),
     ]
-    judging = Judging()
     for one in configurations():
-        judged = verdicts(one, judging)
+        judged = verdicts(one)
         newest = judged[RELEASES[-1]]
         c = newest.configuration
         cells = [one.id, str(newest.geometry["tree_page"]), str(c.mamba_track_interval)]

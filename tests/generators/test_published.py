@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from generators.judging import Judging
 from generators.published import configurations, verdicts
 from spec.sglang.checkpoints import (
     decode_checkpoint,
@@ -15,7 +14,6 @@ from spec.sglang.checkpoints import (
 from spec.sglang.designs import DESIGNS
 from spec.sglang.rules import grids
 
-JUDGING = Judging()
 ALL = list(configurations())
 
 
@@ -78,7 +76,7 @@ def test_there_are_all_of_them():
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.id)
 def test_the_verdicts_are_those_of_the_model(one):
-    for release, judgement in verdicts(one, JUDGING).items():
+    for release, judgement in verdicts(one).items():
         expected = modelled(DESIGNS[f"sglang-{release}"], one.launch)
         if expected is None:
             assert judgement.verdict == "not_modelled", release
