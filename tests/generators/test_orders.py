@@ -163,7 +163,7 @@ def test_configurations_of_a_group_are_broken_by_the_same_orders():
 
 def test_a_shrunk_trace_ends_wrong_for_the_same_reason_with_no_more_tokens():
     search = TraceSearch(CURRENT, replace(DEFAULTS, page_size=64))
-    long = search.follow((Move("extend", 511), Move("decode", 771), Move("finish")))
+    long = search.follow((Move("extend", 511), Move("decode", 768), Move("finish")))
     assert isinstance(long, Trace)
     short = shrunk(search, long)
     assert (short.code, short.causes) == (long.code, long.causes)

@@ -14,6 +14,8 @@ import pytest
 from spec.smt.lemmas import LEMMAS
 
 KIMI = ("--page-size", "64", "--dcp-size", "8")
+REPAIRED = "sglang-0.5.23+completed-swap"
+SAFE_SLOTS = ("--mamba-radix-cache-strategy", "extra_buffer_lazy")
 LAUNCH = (
     "python",
     "-m",
@@ -180,8 +182,23 @@ def test_search_document_and_out_file(gridproof, tmp_path):
 
 
 def test_search_finds_nothing_and_says_that_it_is_shown(gridproof):
-    run = gridproof("search", "--engine", "sglang", *KIMI)
+    run = gridproof("search", "--design", REPAIRED, *KIMI)
+    assert run.code == 0 and "shown for all lengths, and no order of events" in run.out
+    run = gridproof("search", "--engine", "sglang", "--kind", "configurations", *KIMI)
     assert run.code == 0 and "shown for all lengths" in run.out
+
+
+def test_search_of_orders_with_its_limits(gridproof):
+    run = gridproof("search", "--kind", "traces", *KIMI, "--format", "json")
+    document = valid(run.out)
+    (case,) = document["cases"]
+    assert run.code == 1 and document["bounds"] == {"events": 8} and document["complete"]
+    assert case["code"] == "GP401" and case["outcome"] == "overwritten"
+    assert gridproof("search", "--kind", "traces", *KIMI, "--max-events", "2").code == 0
+    late = gridproof("search", "--kind", "traces", *KIMI, "--timeout", "1e-9")
+    assert late.code == 4 and "of 1" in late.err
+    both = valid(gridproof("search", *KIMI, "--max-cases", "1", "--format", "json").out)
+    assert both["kind"] == "both" and len(both["cases"]) == 1
 
 
 def test_search_of_a_design_and_exit_zero(gridproof):
@@ -243,7 +260,7 @@ def test_prove_of_a_named_theorem_prints_its_witness(gridproof):
 
 
 def test_check_documents(gridproof):
-    run = gridproof("check", "--all-releases", "--format", "json", "--", *LAUNCH)
+    run = gridproof("check", "--all-releases", "--format", "json", "--", *LAUNCH, *SAFE_SLOTS)
     document = valid(run.out)
     assert run.code == 1
     verdicts = {c["engine"]: c["verdict"] for c in document["configurations"]}
@@ -253,7 +270,9 @@ def test_check_documents(gridproof):
 def test_check_exit_codes(gridproof):
     assert gridproof("check", "--engine", "sglang==0.5.19", "--", *LAUNCH).code == 1
     assert gridproof("check", "--engine", "sglang==0.5.19", "--exit-zero", "--", *LAUNCH).code == 0
-    assert gridproof("check", "--engine", "sglang==0.5.23", "--", *LAUNCH).code == 0
+    assert gridproof("check", "--engine", "sglang==0.5.23", "--", *LAUNCH).code == 1
+    lazy = ("check", "--engine", "sglang==0.5.23", "--", *LAUNCH, *SAFE_SLOTS)
+    assert gridproof(*lazy).code == 0
     assert gridproof("check", "--", "vllm", "serve", "m").code == 0
 
 
@@ -298,7 +317,8 @@ BAD = [
     (("search", "--engine", "sglang", "--design", "sglang-0.5.18"), 2, "give one of them"),
     (("search", "--page-size", ""), 3, "empty set"),
     (("search", "--dcp-size", "8..1"), 3, "empty set"),
-    (("search", "--kind", "traces"), 3, "not searched by this version"),
+    (("search", "--kind", "traces", "--max-events", "0"), 2, "max-events"),
+    (("search", "--kind", "traces", "--page-size", "96"), 5, "exclude every configuration"),
     (("search", "--mamba-track-interval", "1..10000000000"), 2, "combinations"),
     (("search", "--domain", "no-such-file.toml"), 2, "cannot be read"),
     (("search", "--out", "/proc/no/cases.json"), 2, "cannot be written"),
@@ -403,7 +423,7 @@ def test_bad_case_files_write_nothing(gridproof, tmp_path, case_text, damage, sa
 
 def test_a_file_without_cases_is_nothing_to_do(gridproof, tmp_path):
     out = tmp_path / "cases.json"
-    assert gridproof("search", *KIMI, "--out", str(out)).code == 0
+    assert gridproof("search", "--design", REPAIRED, *KIMI, "--out", str(out)).code == 0
     assert gridproof("emit", str(out), "--out", str(tmp_path / "out")).code == 3
 
 
@@ -480,7 +500,7 @@ def test_a_link_is_written_through_and_no_device_is_replaced(gridproof, tmp_path
     target, link = tmp_path / "target.json", tmp_path / "link.json"
     target.write_text("old")
     link.symlink_to(target)
-    assert gridproof("search", *KIMI, "--out", str(link)).code == 0
+    assert gridproof("search", *KIMI, "--out", str(link)).code == 1
     assert link.is_symlink() and valid(target.read_text())
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -530,7 +550,7 @@ def module(*arguments, **variables):
 
 def test_results_and_notes_go_apart_and_colour_is_asked_for():
     done = module("search", *KIMI, "--engine", "sglang==0.5.18")
-    assert done.returncode == 1 and "\x1b" not in done.stdout and "not searched" in done.stderr
+    assert done.returncode == 1 and "\x1b" not in done.stdout and "GP101" in done.stdout
     assert "\x1b" in module("--color", "always", "prove", "--family", "insert").stdout
     assert (
         "\x1b" not in module("--color", "auto", "prove", "--family", "insert", NO_COLOR="1").stdout
