@@ -41,23 +41,6 @@ RESUMED = [
         state=65,
     ),
     Case(
-        "extend-prefix-extra-buffer-lazy-overlap-speculative-chunk-page64-dcp1-interval64-chunk64",
-        "sglang-0.5.21",
-        Configuration(
-            page_size=64,
-            mamba_track_interval=64,
-            speculative_num_draft_tokens=40,
-            strategy="extra_buffer_lazy",
-        ),
-        events=(
-            Step("extend", 1, 1),
-            Step("extend", 64, 65),
-            Step("finish", 0, 65),
-        ),
-        node=64,
-        state=65,
-    ),
-    Case(
         "extend-prefix-extra-buffer-overlap-chunk-page64-dcp1-interval256-chunk64",
         "sglang-0.5.21",
         Configuration(
@@ -72,43 +55,10 @@ RESUMED = [
         state=65,
     ),
     Case(
-        "extend-prefix-extra-buffer-overlap-speculative-chunk-page64-dcp1-interval64-chunk64",
-        "sglang-0.5.21",
-        Configuration(
-            page_size=64,
-            mamba_track_interval=64,
-            speculative_num_draft_tokens=40,
-        ),
-        events=(
-            Step("extend", 1, 1),
-            Step("extend", 64, 65),
-            Step("finish", 0, 65),
-        ),
-        node=64,
-        state=65,
-    ),
-    Case(
         "extend-prefix-extra-buffer-without-overlap-chunk-page64-dcp1-interval256-chunk64",
         "sglang-0.5.21",
         Configuration(
             page_size=64,
-            overlap=False,
-        ),
-        events=(
-            Step("extend", 1, 1),
-            Step("extend", 64, 65),
-            Step("finish", 0, 65),
-        ),
-        node=64,
-        state=65,
-    ),
-    Case(
-        "extend-prefix-extra-buffer-without-overlap-speculative-chunk-page64-dcp1-interval64-chunk64",
-        "sglang-0.5.21",
-        Configuration(
-            page_size=64,
-            mamba_track_interval=64,
-            speculative_num_draft_tokens=40,
             overlap=False,
         ),
         events=(

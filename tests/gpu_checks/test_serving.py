@@ -240,6 +240,14 @@ def test_the_trace_of_every_committed_case_ends_as_the_case_says(root, name):
         assert (case.depths["node"], case.depths["state"]) in depths_of(donated)
 
 
+def test_an_order_that_search_finds_in_the_newest_release_ends_as_its_case_says(root):
+    file = read_cases(root / "generated_tests" / "cases" / "flags-that-meet-0.5.23.json")
+    (case,) = [c for c in file.cases if c.code == "GP401" and not c.klass["speculates"]]
+    c = SimpleNamespace(**completed(case.configuration))
+    _, donated = served(design_named(file.design), c, case.trace)
+    assert (case.depths["node"], case.depths["state"]) in depths_of(donated)
+
+
 def test_an_event_that_is_not_served_is_refused():
     with pytest.raises(BadTrace, match="'retract'"):
         served(CURRENT, DEFAULT, [Event("retract", 0, 1)])
