@@ -30,7 +30,7 @@ _READER_OF = {
 }
 _OF_ORDERS = (codes.VERIFY_STEP, *codes.SLOTS)
 # Orders of more events add nothing to those of the modelled releases.
-_EVENTS = 5
+ORDER_EVENTS = 5
 # Configurations whose like were judged before and that no order breaks.
 _CLEAN: set[Any] = set()
 
@@ -149,7 +149,7 @@ def _rejection(guard: Guard, engine: str, source: str) -> Finding:
 def _cases(design: Design, c: Configuration) -> Sequence[Case]:
     """What breaks one configuration: by the grids alone, and by the shortest orders of events."""
     found = search(design, domain_of(c), close=False).cases
-    return [*found, *first_orders(design, c, _OF_ORDERS, _EVENTS, _CLEAN)]
+    return [*found, *first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, _CLEAN)]
 
 
 def _case_finding(design: Design, case: Case, source: str) -> Finding:

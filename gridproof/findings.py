@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from generators.check import Finding, Judgement
+from generators.check import ORDER_EVENTS, Finding, Judgement
 from generators.codes import CODES
 from generators.targets import COMMAND, STANDARD_INPUT
 from gridproof import __version__
@@ -59,6 +59,7 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
     output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
     if judgement.verdict == "safe":
         shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
+        shown.append(f"for slots a search of all orders of up to {ORDER_EVENTS} events")
         output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
 
 

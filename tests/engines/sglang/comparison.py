@@ -10,7 +10,6 @@ import pytest
 from generators import expectations, stories, trees
 from generators.mechanisms import flush as flushes
 from generators.mechanisms import guards, results, windows
-from generators.mechanisms import verifies as verified
 from generators.mechanisms.base import CONFIGURATION_FIELDS
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
 from spec.sglang.designs import CURRENT, DESIGNS
@@ -107,7 +106,7 @@ def verifies(c, story, draft_tokens):
     )
     known = model(c)
     known.speculative_num_draft_tokens = draft_tokens
-    return _seen(observed), verified.follower_of(DESIGN, known, story)
+    return _seen(observed), stories.verified_follower(DESIGN, known, story)
 
 
 def order(c, prompt, stop, other_prefill_after):
