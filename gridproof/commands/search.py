@@ -113,8 +113,8 @@ _NO_OTHER = {
 }
 _NONE = {
     "configurations": "no configuration breaks it: shown for all lengths",
-    "traces": "no order of events breaks it",
-    "both": "no configuration breaks it, shown for all lengths, and no order of events",
+    "traces": "no order of events was found that breaks it",
+    "both": "no configuration breaks it, shown for all lengths, and no order of events was found that does",
 }
 
 
