@@ -47,17 +47,20 @@ class Block:
 def other_fields(domain: Domain) -> Iterator[dict[str, Any]]:
     """Every combination of the fields that are not numbers a rule computes with."""
     names = [name for name in DOMAIN_FIELDS if name not in NUMERIC_FIELDS]
+    if domain.listed:
+        seen = dict.fromkeys(tuple(row[name] for name in names) for row in domain.listed)
+        yield from (dict(zip(names, values, strict=True)) for values in seen)
+        return
     for values in itertools.product(*(domain.axis(name) for name in names)):
         yield dict(zip(names, values, strict=True))
 
 
-def _columns(domain: Domain) -> list[numpy.ndarray]:
-    """The numeric axes; words of 64 bits where every product of a page, dcp, chunk and interval fits one."""
+def _word(domain: Domain) -> type:
+    """Words of 64 bits where every product of a page, dcp, chunk and interval fits one."""
     largest = 1
     for name in NUMERIC_FIELDS:
         largest *= max(1, *(max(domain.axis(name)[0], domain.axis(name)[-1]),))
-    kind = numpy.int64 if largest < _FITS_A_WORD else object
-    return [numpy.array(domain.axis(name), dtype=kind) for name in NUMERIC_FIELDS]
+    return numpy.int64 if largest < _FITS_A_WORD else object
 
 
 def accepted(design: Design, block: Block) -> Block:
@@ -85,7 +88,23 @@ def refusing(design: Design, domain: Domain) -> list[Guard]:
 
 def blocks(design: Design, domain: Domain, guards: bool = True) -> Iterator[tuple[Block, int]]:
     """Blocks of configurations that belong to the domain, each with how many combinations it stands for."""
-    columns = _columns(domain)
+    for block in _listed(domain) if domain.listed else _combined(domain):
+        yield (accepted(design, block) if guards else block), len(block)
+
+
+def _listed(domain: Domain) -> Iterator[Block]:
+    word = _word(domain)
+    for others in other_fields(domain):
+        rows = [row for row in domain.listed if all(row[n] == v for n, v in others.items())]
+        columns: dict[str, numpy.ndarray] = {
+            n: numpy.array([row[n] for row in rows], dtype=word) for n in NUMERIC_FIELDS
+        }
+        yield Block(columns, others)
+
+
+def _combined(domain: Domain) -> Iterator[Block]:
+    word = _word(domain)
+    columns: list[numpy.ndarray] = [numpy.array(domain.axis(n), dtype=word) for n in NUMERIC_FIELDS]
     shape = tuple(len(column) for column in columns)
     total = int(numpy.prod(shape, dtype=object))
     for others in other_fields(domain):
@@ -96,5 +115,4 @@ def blocks(design: Design, domain: Domain, guards: bool = True) -> Iterator[tupl
                 name: column[digit]
                 for name, column, digit in zip(NUMERIC_FIELDS, columns, digits, strict=True)
             }
-            block = Block(numeric, others)
-            yield (accepted(design, block) if guards else block), len(index)
+            yield Block(numeric, others)

@@ -12,7 +12,7 @@ from spec.sglang.request import PROMPT, STEP, VERIFY, Donation, Write
 from spec.sglang.rules import grids
 
 _GRIDS = {STEP: codes.DECODE_GRID, VERIFY: codes.VERIFY_GRID}
-_STATES = {PROMPT: codes.EXTEND_ROW, VERIFY: codes.VERIFY_STEP}
+_STATES = {PROMPT: codes.EXTEND_ROW, STEP: codes.DECODE_STATE, VERIFY: codes.VERIFY_STEP}
 
 
 def is_wrong(design: Design, c: Any, checkpoint: Checkpoint) -> bool:
@@ -25,13 +25,15 @@ def code_of(c: Any, donation: Donation) -> Code:
     checkpoint, writes = donation.checkpoint, donation.writes
     if checkpoint.fault:
         return codes.EXTEND_ASSERTION
+    if checkpoint.key_length is not None and checkpoint.recorded > checkpoint.key_length:
+        return codes.KEY_OVERSHOT
     booked = [w for w in writes if w.recorded == checkpoint.recorded]
     if checkpoint.state == checkpoint.recorded:
         return _of_the_grid(c, booked)
     if any(w.state == w.recorded for w in booked):
         return codes.SLOT_OVERWRITTEN
     if booked:
-        return _STATES.get(booked[-1].by.kind, codes.SLOT_LABEL)
+        return _STATES[booked[-1].by.kind]
     if any(w.state == w.recorded == checkpoint.state > checkpoint.recorded for w in writes):
         return codes.KEY_OVERSHOT
     return codes.SLOT_LABEL

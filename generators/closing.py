@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy
 
 from generators.blocks import accepted, blocks, other_fields
-from generators.domain import Axis, Domain
+from generators.domain import DOMAIN_FIELDS, Axis, Domain
+from generators.errors import BadInput
+from generators.own_readers import OwnClass
+from generators.own_rules import NotForAll
 from generators.readers import GEOMETRY, ExtendClass, extend_classes
 from spec.numbers import Truth, both, either, negation
 from spec.prove import shown
@@ -36,6 +39,7 @@ SEPARATORS: dict[str, Callable[[Any], Truth]] = {
     ),
 }
 _LISTED = 16
+_EXTEND = {"prefix": 0, "tokens": 1}
 # Page, dcp and chunk: all that an extend of the modelled releases depends on.
 Geometry = tuple[int, int, int]
 MOST_GEOMETRIES = 256
@@ -64,15 +68,33 @@ def _within(term: Any, axis: Axis) -> Truth:
     return both(term >= int(min(axis[0], axis[-1])), term <= int(max(axis[0], axis[-1])))
 
 
+@dataclass(frozen=True)
+class _Wrong:
+    """Something that can go wrong: its name, and when it does, by lengths (tokens) of at least so many."""
+
+    name: str
+    lengths: Mapping[str, int]
+    at: Callable[..., Truth]
+
+
+def _of_the_class(klass: ExtendClass) -> _Wrong:
+    where = "on" if klass.prefix_on_page else "off"
+
+    def at(design: Design, c: Any, prefix: Any, tokens: Any) -> Truth:
+        return klass.matches(design, c, prefix, prefix + tokens)
+
+    return _Wrong(f"{klass.code.name} from a prefix {where} the page", _EXTEND, at)
+
+
 def _statement(
     domain: Domain,
-    klass: ExtendClass,
+    wrong: _Wrong,
     guards: bool,
     besides: Callable[[Any], Truth] | None,
 ):
-    """`klass` breaks no configuration of the domain; a field with one value stands in it as that number."""
+    """It goes wrong in no configuration of the domain; a field with one value stands in it as that number."""
 
-    def state(design: Design, c: Any, prefix: Any, tokens: Any) -> Statement:
+    def state(design: Design, c: Any, **lengths: Any) -> Statement:
         hypotheses: dict[str, Truth] = {
             f"domain_of_{name}": _within(getattr(c, name), domain.axis(name))
             for name in _free(domain)
@@ -81,7 +103,7 @@ def _statement(
             hypotheses |= {g.name: g.accepts(c) for g in design.guards}
         if besides is not None:
             hypotheses["the configuration is none of the members"] = negation(besides(c))
-        return Statement(hypotheses, negation(klass.matches(design, c, prefix, prefix + tokens)))
+        return Statement(hypotheses, negation(wrong.at(design, c, **lengths)))
 
     return state
 
@@ -93,7 +115,7 @@ def _free(domain: Domain) -> list[str]:
 def _theorem(
     design: Design,
     domain: Domain,
-    klass: ExtendClass,
+    wrong: _Wrong,
     guards: bool,
     others: Mapping[str, Any],
     besides: Callable[[Any], Truth] | None = None,
@@ -108,10 +130,9 @@ def _theorem(
         design=lambda name: design,
         right=design,
     )
-    state = _statement(domain, klass, guards, besides)
-    where = "on" if klass.prefix_on_page else "off"
-    name = f"no {klass.code.name} from a prefix {where} the page"
-    return Theorem(name, "search", name, state, setting, {"prefix": 0, "tokens": 1})
+    state = _statement(domain, wrong, guards, besides)
+    name = f"no {wrong.name}"
+    return Theorem(name, "search", name, state, setting, dict(wrong.lengths))
 
 
 def _shown_for_all(
@@ -122,7 +143,26 @@ def _shown_for_all(
     besides: Callable[[Any], Truth] | None = None,
 ) -> bool:
     kinds = [o for o in other_fields(domain) if klass.prefix_on_page or _cuts(o)]
-    return all(shown(_theorem(design, domain, klass, guards, o, besides)) for o in kinds)
+    wrong = _of_the_class(klass)
+    return _all_shown(_theorem(design, domain, wrong, guards, o, besides) for o in kinds)
+
+
+def _all_shown(theorems: Iterable[Theorem]) -> bool:
+    """Whether all are shown; those that differ in nothing that they read are one."""
+    done: set[frozenset[tuple[str, Any]]] = set()
+    for theorem in theorems:
+        read = frozenset(theorem.constants().items())
+        if read not in done and not shown(theorem):
+            return False
+        done.add(read)
+    return True
+
+
+def _shown_absent(design: Design, domain: Domain, klass: ExtendClass, guards: bool) -> bool:
+    """Whether the class is shown to break nothing; the configurations of a list are looked at geometry by geometry."""
+    if not domain.listed and _shown_for_all(design, domain, klass, guards):
+        return True
+    return _shown_one_by_one(design, domain, klass, guards, set())
 
 
 def _shown_one_by_one(
@@ -134,7 +174,7 @@ def _shown_one_by_one(
         return False
     for page, dcp, chunk in sorted(geometries):
         axes = {
-            **domain.axes,
+            **{name: domain.axis(name) for name in DOMAIN_FIELDS},
             "page_size": (page,),
             "dcp_size": (dcp,),
             "mamba_chunk_size": (chunk,),
@@ -175,6 +215,33 @@ def _separator(
     return None
 
 
+def close_own(
+    design: Design, domain: Domain, guards: bool, missing: Sequence[OwnClass]
+) -> list[str]:
+    """Why it is not shown, where it is not, that no configuration of the domain breaks in these ways."""
+    return [
+        f"not shown that no configuration has {klass.code.id} ({klass.code.name}){_because(why)}"
+        for klass in missing
+        if (why := _not_shown(design, domain, guards, klass)) is not None
+    ]
+
+
+def _not_shown(design: Design, domain: Domain, guards: bool, klass: OwnClass) -> str | None:
+    """None where it is shown; else why not, which may be empty."""
+    wrong = _Wrong(klass.name, klass.least, klass.matches)
+    try:
+        done = _all_shown(
+            _theorem(design, domain, wrong, guards, others) for others in other_fields(domain)
+        )
+    except (NotForAll, BadInput) as error:
+        return str(error)
+    return None if done else ""
+
+
+def _because(why: str) -> str:
+    return f": {why}" if why else ""
+
+
 def close_extends(
     design: Design,
     domain: Domain,
@@ -184,14 +251,26 @@ def close_extends(
     progress: Callable[[str, int, int], None],
 ) -> Closed:
     """Show that classes not found do not exist, and that those found break no more configurations than counted."""
+    try:
+        return _closed(design, domain, guards, configurations, found, progress)
+    except (NotForAll, BadInput) as error:
+        return Closed(False, set(), (f"not shown that no extend goes wrong otherwise ({error})",))
+
+
+def _closed(
+    design: Design,
+    domain: Domain,
+    guards: bool,
+    configurations: int,
+    found: Mapping[ExtendClass, Broken],
+    progress: Callable[[str, int, int], None],
+) -> Closed:
     complete, exact, notes = True, set(), []
     classes = extend_classes(design)
     for done, klass in enumerate(classes):
         progress("showing that there is no other", done, len(classes))
         if klass not in found:
-            if not _shown_for_all(design, domain, klass, guards) and not _shown_one_by_one(
-                design, domain, klass, guards, set()
-            ):
+            if not _shown_absent(design, domain, klass, guards):
                 complete = False
                 where = "on" if klass.prefix_on_page else "off"
                 notes.append(
@@ -201,7 +280,11 @@ def close_extends(
         elif found[klass].members == configurations:
             exact.add(klass)
         else:
-            separator = _separator(design, domain, guards, klass, found[klass].members)
+            separator = (
+                None
+                if domain.listed
+                else _separator(design, domain, guards, klass, found[klass].members)
+            )
             if (separator and _shown_for_all(design, domain, klass, guards, separator)) or (
                 _shown_one_by_one(design, domain, klass, guards, found[klass].geometries)
             ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class Code:
     accepted: str | None = None
     about: tuple[str, ...] = ()
     upstream: tuple[int, ...] = ()
+
+    def __reduce__(self) -> Any:
+        return code_named, (self.id,)
 
     @property
     def links(self) -> list[str]:
@@ -128,6 +132,14 @@ VERIFY_STEP = Code(
     "the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
     why="The state that the next request resumes from is off by some draft tokens; the output of this one is right.",
     accepted="the state after draft step depth - start - 1, as every modelled release saves it",
+)
+DECODE_STATE = Code(
+    "GP104",
+    "decode-state",
+    "a decode step saves a state that has consumed another number of tokens than the length it records",
+    "decode_checkpoint_lands_on_a_node",
+    why="The state that the next request resumes from lacks tokens of its prefix, or has seen some twice.",
+    accepted="the state after the step's own token, as every modelled release saves it",
 )
 EXTEND_PREFIX = Code(
     "GP201",
@@ -366,6 +378,7 @@ CODES = {
         DECODE_GRID,
         VERIFY_GRID,
         VERIFY_STEP,
+        DECODE_STATE,
         EXTEND_PREFIX,
         EXTEND_GRID,
         EXTEND_ROW,
@@ -379,3 +392,8 @@ CODES = {
         GUARD_NOT_EVALUATED,
     )
 }
+
+
+def code_named(name: str) -> Code:
+    """The code with this id."""
+    return CODES[name]

@@ -28,6 +28,7 @@ DOMAIN_FIELDS = (
     "recurrence",
     "page_size_given",
 )
+LISTS = ("launch", "configuration")  # the tables that a file has which is a list
 _CHOICES = {"strategy": STRATEGIES, "recurrence": RECURRENCES}
 _BOOLEAN = ("overlap", "page_size_given")
 _INTEGER = (*NUMERIC_FIELDS, "chunked_prefill_size")
@@ -135,15 +136,26 @@ def parse_axis(name: str, value: Any) -> Axis:
 
 @dataclass(frozen=True)
 class Domain:
-    """A set of values for each field; a field left out keeps the engine's default."""
+    """A set of values for each field, or a list of configurations; a field left out keeps the engine's default.
+
+    `listed`: the configurations of a list, each once, all fields given; `notes`: what of the list was left out.
+    """
 
     axes: Mapping[str, Axis] = field(default_factory=dict)
+    listed: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def axis(self, name: str) -> Axis:
+        """The values of a field."""
+        if self.listed:
+            values = {row[name] for row in self.listed}
+            return tuple(sorted(values, key=lambda v: (v is not None, v)))
         return self.axes.get(name, (getattr(DEFAULTS, name),))
 
     def size(self) -> int:
-        """How many combinations there are, the guards not yet asked."""
+        """How many configurations there are, the guards not yet asked."""
+        if self.listed:
+            return len(self.listed)
         return math.prod(len(self.axis(name)) for name in DOMAIN_FIELDS)
 
     def document(self, configurations: int | None) -> dict[str, Any]:
@@ -179,7 +191,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         data = tomllib.loads(read_text(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid TOML ({error})") from None
-    check_keys(data, str(path), (*DOMAIN_FIELDS, "engine", "design"))
+    check_keys(data, str(path), (*DOMAIN_FIELDS, "engine", "design", *LISTS))
     for name in ("engine", "design"):
         if not isinstance(data.get(name, ""), str):
             raise BadInput(f"{path}: {name} must be a text, such as 'sglang==0.5.18'")

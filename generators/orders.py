@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,11 +17,13 @@ import numpy
 from generators import blocks, codes
 from generators.cases import Case, CaseFile, Event, shortest_first, spelled
 from generators.codes import Code
+from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.groups import groups
 from generators.limits import Limits
 from generators.moves import Move
 from generators.preference import ranks, written_first
+from generators.processes import cores, in_order
 from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
 from generators.traces import Trace, TraceSearch
@@ -31,6 +34,8 @@ from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import grids
 
 ALONE = "alone"
+_OF_AN_OWN_GROUP = 3
+_WORTH_A_PROCESS = 8  # groups that are searched before another process has started
 Progress = Callable[[str, int, int], None]
 
 
@@ -206,14 +211,20 @@ def _silent(text: str, done: int, total: int) -> None:
 def _groups(
     design: Design, domain: Domain, guards: bool, smallest: bool, found: Orders
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    """One configuration of each group, the one a person would write, with how many it stands for."""
-    order = written_first(domain, smallest)
+    """One configuration of each group, the one a person would write, with how many it stands for.
+
+    Of a design with rules of a user's own, which may tell a group's configurations apart, some more of each.
+    """
+    order, most = written_first(domain, smallest), _OF_AN_OWN_GROUP if own_rules(design) else 1
     for block, _ in blocks.blocks(design, domain, guards):
         found.configurations += len(block)
         if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
             rank = ranks(order, block.numeric, smallest)
             for members in groups(design, block):
-                yield block.at(int(members[numpy.argmin(rank[members])])), len(members)
+                shown = members[numpy.argsort(rank[members], kind="stable")][:most]
+                parts = numpy.array_split(members, len(shown))
+                for index, part in zip(shown, parts, strict=True):
+                    yield block.at(int(index)), len(part)
 
 
 def find_orders(
@@ -223,38 +234,47 @@ def find_orders(
     guards: bool = True,
     smallest: bool = False,
     limits: Limits = Limits(),
+    jobs: int | None = None,
     progress: Progress = _silent,
 ) -> Orders:
     """The orders of events that end with a wrong checkpoint.
 
-    Stops at a limit or at Ctrl-C, with what was found so far and `complete` false.
+    Stops at a limit or at Ctrl-C, with what was found so far and `complete` false.  `jobs`: processes; None: one for
+    each core, where there is work for them.
     """
     found = Orders()
     todo = list(_groups(design, domain, guards, smallest, found))
     check_accepted(design, domain, found.configurations)
     found.groups = len(todo)
+    jobs = min(cores(), 1 + len(todo) // _WORTH_A_PROCESS) if jobs is None else jobs
+    work = partial(_search_one, design, limits.events)
     try:
-        for values, members in todo:
-            if limits.met(len(found.best)):
-                break
-            progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
-            _search_one(design, values, members, limits.events, found)
-            found.searched += 1
+        with in_order(work, [values for values, _ in todo], jobs) as runs:
+            progress("", 0, found.groups)
+            for values, members in todo:
+                if limits.met(len(found.best)):
+                    break
+                closed, traces = next(runs)
+                for klass, trace in traces:
+                    found.offer(klass, trace, values, members)
+                found.closed = found.closed and closed
+                found.searched += 1
+                progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
     except KeyboardInterrupt:
         pass
     return found
 
 
 def _search_one(
-    design: Design, values: dict[str, Any], members: int, events: int, found: Orders
-) -> None:
+    design: Design, events: int, values: dict[str, Any]
+) -> tuple[bool, list[tuple[OrderClass, Trace]]]:
+    """What breaks one configuration, each the shortest of its class; and whether no longer trace can add any."""
     c = SimpleNamespace(**values)
     search = TraceSearch(design, c)
     run = search.run(events)
-    found.closed = found.closed and run.closed
-    for trace in run.traces:
-        short = shrunk(search, trace)
-        found.offer(class_of(c, short), short, values, members)
+    found = [shrunk(search, trace) for trace in run.traces]
+    closed = run.closed and not own_rules(design)
+    return closed, [(class_of(c, trace), trace) for trace in found]
 
 
 def search_orders(
@@ -264,6 +284,7 @@ def search_orders(
     guards: bool = True,
     smallest: bool = False,
     limits: Limits = Limits(),
+    jobs: int | None = None,
     progress: Progress = _silent,
 ) -> CaseFile:
     """Every class of orders that ends with a wrong checkpoint, as cases.
@@ -272,7 +293,13 @@ def search_orders(
     """
     check_size(domain)
     found = find_orders(
-        design, domain, guards=guards, smallest=smallest, limits=limits, progress=progress
+        design,
+        domain,
+        guards=guards,
+        smallest=smallest,
+        limits=limits,
+        jobs=jobs,
+        progress=progress,
     )
     missing = unmodelled(domain)
     complete = found.searched == found.groups and not missing

@@ -51,10 +51,14 @@ def wrong_depths(checkpoint: Checkpoint, node: int) -> dict[str, int | None]:
 
 @dataclass(frozen=True)
 class PeriodReader:
-    """A reader whose checkpoints lie on a grid: the case is decided by its period."""
+    """A reader whose checkpoints lie on a grid: the case is decided by its period.
+
+    `rests_on`: the rules of a design, its grid apart, that the period is derived from.
+    """
 
     name: str
     code: Code
+    rests_on: tuple[str, ...]
     applies: Callable[[Any], Truth]
     period: Callable[[Design, Any], Number]
     first_wrong: Callable[[Design, Any], Number]
@@ -117,9 +121,12 @@ def _flush_first_wrong(design: Design, c: Any) -> Number:
     return choose(divides(flush, first), first + grid, first)
 
 
+_INSERT = ("insert_guard", "node_depth")
+_DECODE = ("decode_snapshots", "decode_state", *_INSERT)
 DECODE = PeriodReader(
     "decode",
     codes.DECODE_GRID,
+    _DECODE,
     lambda c: True,
     lambda design, c: grids.period(c, design.grid("decode", c)),
     lambda design, c: first_off_the_tree(grids.tree_page(c), design.grid("decode", c)),
@@ -129,6 +136,7 @@ DECODE = PeriodReader(
 VERIFY = PeriodReader(
     "verify",
     codes.VERIFY_GRID,
+    ("verify_crosses", "verify_point", "verify_saved_step", *_INSERT),
     lambda c: c.speculative_num_draft_tokens > 0,
     lambda design, c: grids.period(c, design.grid("verify", c)),
     lambda design, c: first_off_the_tree(grids.tree_page(c), design.grid("verify", c)),
@@ -138,6 +146,7 @@ VERIFY = PeriodReader(
 FLUSH = PeriodReader(
     "flush",
     codes.FLUSH,
+    ("flush_state", *_DECODE),
     lambda c: True,
     _flush_period,
     _flush_first_wrong,

@@ -16,8 +16,10 @@ import numpy
 from generators import blocks, readers
 from generators.blocks import Block
 from generators.cases import Case, CaseFile, shortest_first, spelled
-from generators.domain import DOMAIN_FIELDS, Domain
+from generators.design_files import own_rules
+from generators.domain import DEFAULTS, DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
+from generators.own_readers import OwnClass, own_classes, with_a_period
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
 from spec.sglang.designs import Design
@@ -33,7 +35,7 @@ class _Best:
     members: int = 0
     rank: Any = None
     configuration: dict[str, Any] = field(default_factory=dict)
-    lengths: tuple[int, int] | None = None
+    lengths: Any = None
     geometries: set[tuple[int, int, int]] = field(default_factory=set)
 
     def offer(
@@ -41,7 +43,7 @@ class _Best:
         count: int,
         rank: Any,
         configuration: dict[str, Any],
-        lengths: tuple[int, int] | None = None,
+        lengths: Any = None,
     ) -> None:
         self.members += count
         if self.rank is None or rank < self.rank:
@@ -50,11 +52,12 @@ class _Best:
 
 @dataclass
 class _Survey:
-    """What enumeration found: classes by reader, and the distinct geometries an extend sees."""
+    """What enumeration found: classes by reader, and of those of which no period is known."""
 
     configurations: int = 0
     periods: dict[tuple[str, int], _Best] = field(default_factory=dict)
     extends: dict[ExtendClass, _Best] = field(default_factory=dict)
+    own: dict[OwnClass, _Best] = field(default_factory=dict)
 
 
 def _silent(text: str, done: int, total: int) -> None:
@@ -75,12 +78,28 @@ def _offer_groups(
 
 def _survey_periods(design: Design, block: Block, rank: Any, survey: _Survey) -> None:
     size = len(block)
-    for reader in readers.PERIOD_READERS:
+    for reader in with_a_period(design):
         wrong, period = reader.breaks(design, block.c)
         mask = numpy.broadcast_to(wrong, (size,)).astype(bool)
         if mask.any():
             period = numpy.broadcast_to(period, (size,))[mask]
             _offer_groups(survey.periods, reader.name, block.where(mask), period, rank[mask])
+
+
+def _survey_own(
+    design: Design, block: Block, rank: Any, survey: _Survey, classes: list[OwnClass]
+) -> None:
+    for klass in classes:
+        which, candidates = klass.shortest(design, block.c, len(block))
+        members = numpy.flatnonzero(which >= 0)
+        if len(members):
+            where = int(members[numpy.argmin(rank[members])])
+            lengths = {
+                name: int(numpy.broadcast_to(value, (len(block),))[where])
+                for name, value in candidates[which[where]].items()
+            }
+            best = survey.own.setdefault(klass, _Best())
+            best.offer(len(members), rank[where], block.at(where), lengths)
 
 
 def _distinct(block: Block) -> tuple[Block, numpy.ndarray]:
@@ -95,9 +114,9 @@ def _distinct(block: Block) -> tuple[Block, numpy.ndarray]:
 
 
 def _survey_extends(
-    design: Design, block: Block, rank: numpy.ndarray, survey: _Survey, reads_interval: bool
+    design: Design, block: Block, rank: numpy.ndarray, survey: _Survey, reads_more: bool
 ) -> None:
-    if reads_interval:
+    if reads_more:
         distinct, inverse = block, numpy.arange(len(block))
     else:
         distinct, inverse = _distinct(block)
@@ -111,7 +130,7 @@ def _survey_extends(
         lengths = (int(prefixes[inverse[where]]), int(ends[inverse[where]]))
         best = survey.extends.setdefault(klass, _Best())
         best.offer(len(members), rank[where], block.at(where), lengths)
-        if not reads_interval:
+        if not reads_more:
             best.geometries |= _geometries_of(distinct.where(ends >= 0))
 
 
@@ -144,31 +163,31 @@ def _survey(
 ) -> _Survey:
     survey, done, total = _Survey(), 0, domain.size()
     order = written_first(domain, smallest)
-    reads_interval = _extend_reads_interval(design)
+    reads_more, own = _extend_reads_more(design), own_classes(design)
     for block, points in blocks.blocks(design, domain, guards):
         done += points
         survey.configurations += len(block)
         if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
             rank = ranks(order, block.numeric, smallest)
             _survey_periods(design, block, rank, survey)
-            _survey_extends(design, block, rank, survey, reads_interval)
-        classes = len(survey.periods) + len(survey.extends)
+            _survey_own(design, block, rank, survey, own)
+            _survey_extends(design, block, rank, survey, reads_more)
+        classes = len(survey.periods) + len(survey.extends) + len(survey.own)
         progress(f"{classes} classes", done, total)
     return survey
 
 
-def _extend_reads_interval(design: Design) -> bool:
-    """Whether the design's extend depends on the interval, as no release's does."""
-    seen: list[str] = []
+def _extend_reads_more(design: Design) -> bool:
+    """Whether the design's extend depends on more than the geometry, as no release's does."""
+    seen: set[str] = set()
 
     class Watch(SimpleNamespace):
         def __getattribute__(self, name: str) -> Any:
-            seen.append(name)
+            seen.add(name)
             return super().__getattribute__(name)
 
-    c = Watch(page_size=1, dcp_size=1, mamba_chunk_size=64, mamba_track_interval=256)
-    readers.extend_checkpoint(design, c, 0, 64)
-    return "mamba_track_interval" in seen
+    readers.extend_checkpoint(design, Watch(**vars(DEFAULTS)), 0, 64)
+    return not seen <= {*GEOMETRY, "__dict__", "__class__"}
 
 
 # Fields of a case that its reader depends on; the others are null in it.
@@ -233,12 +252,23 @@ def _extend_case(design: Design, klass: ExtendClass, best: _Best, exact: bool) -
     )
 
 
+def _own_case(design: Design, klass: OwnClass, best: _Best) -> Case:
+    c = SimpleNamespace(**best.configuration)
+    found = klass.find(design, c, best.lengths)
+    document = {"rules": list(own_rules(design))}
+    return _case(
+        f"{klass.name}-own", klass.code.id, found, document, best.configuration, design, None
+    )
+
+
 def _cases(design: Design, survey: _Survey, exact: set[ExtendClass]) -> Iterator[Case]:
     by_name = {reader.name: reader for reader in readers.PERIOD_READERS}
     for (name, period), best in survey.periods.items():
         yield _period_case(design, by_name[name], period, best)
     for klass, best in survey.extends.items():
         yield _extend_case(design, klass, best, klass in exact)
+    for own, best in survey.own.items():
+        yield _own_case(design, own, best)
 
 
 def check_size(domain: Domain) -> None:
@@ -289,12 +319,15 @@ def search(
     exact, complete = set(survey.extends), True
     notes: tuple[str, ...] = ()
     if close:
-        from generators.closing import close_extends
+        from generators.closing import close_extends, close_own
 
         closed = close_extends(
             design, domain, guards, survey.configurations, survey.extends, progress
         )
-        exact, complete, notes = closed.exact, closed.complete, closed.notes
+        others = [klass for klass in own_classes(design) if klass not in survey.own]
+        left = close_own(design, domain, guards, others)
+        exact, complete = closed.exact, closed.complete and not left
+        notes = (*closed.notes, *left)
     if missing := unmodelled(domain):
         complete, notes = False, (*notes, *missing)
     cases = shortest_first(list(_cases(design, survey, exact)))

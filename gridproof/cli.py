@@ -257,6 +257,11 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @main.command()
 @_ENGINE
 @click.option("--design", help="a named design: sglang-0.5.18, sglang-0.5.18+insert-guard")
+@click.option(
+    "--design-file",
+    type=_Place(path_type=Path),
+    help="a Python file of your own rules in place of a release's (docs/search.md)",
+)
 @click.option("--domain", "domain_file", type=_Place(path_type=Path), help="TOML file of values")
 @_with_domain
 @click.option(
@@ -275,6 +280,9 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), help="seconds after which orders are left"
 )
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), help="processes that search orders; default: one a core"
+)
 @click.option("--no-guards", is_flag=True, help="also what the engine refuses to start with")
 @click.option(
     "--smallest", is_flag=True, help="show the smallest numbers, not what a person would write"
@@ -287,11 +295,13 @@ def search(
     ctx: click.Context,
     engine: str | None,
     design: str | None,
+    design_file: Path | None,
     domain_file: Path | None,
     kind: str | None,
     max_events: int,
     max_cases: int | None,
     timeout: float | None,
+    jobs: int | None,
     no_guards: bool,
     smallest: bool,
     out: Path | None,
@@ -307,10 +317,12 @@ def search(
         _output(ctx),
         engine,
         design,
+        design_file,
         domain_file,
         flags,
         kind,
         Limits(max_events, until, max_cases),
+        jobs,
         not no_guards,
         smallest,
         out,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
+from generators.processes import cores, interrupts_are_the_parents
 from spec.prove import Prover, Result
 from spec.theorem import Theorem
 
@@ -21,8 +19,7 @@ Show = Callable[[str, int, int], None]
 
 def processes(theorems: int) -> int:
     """How many processes are worth their start for so many theorems, on the cores that this one may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(cores or 1, theorems // _WORTH_A_PROCESS))
+    return max(1, min(cores(), theorems // _WORTH_A_PROCESS))
 
 
 def prove(
@@ -52,7 +49,7 @@ def _working(
     context = multiprocessing.get_context("spawn")
     workers, connections = [], []
     try:
-        with _interrupts_are_the_parents():
+        with interrupts_are_the_parents():
             for number in range(jobs):
                 here, there = context.Pipe(duplex=False)
                 work = (there, names[number::jobs], prover, queries)
@@ -65,17 +62,6 @@ def _working(
         for worker in workers:
             worker.terminate()
             worker.join()
-
-
-@contextmanager
-def _interrupts_are_the_parents() -> Iterator[None]:
-    """Processes that are started here never see an interrupt; one that comes meanwhile is seen afterwards."""
-    resource_tracker.ensure_running()  # its start, which each process waits for, lets interrupts in
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _received(connections: Sequence[Connection]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -40,11 +40,12 @@ class Setting:
 
 
 class _Recorder:
-    """A configuration that notes which numeric fields a statement reads."""
+    """A configuration that notes which fields a statement reads: `read` the numeric ones, `constants` the others."""
 
     def __init__(self, setting: Setting):
         self._setting = setting
         self.read: list[str] = []
+        self.constants: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         setting = self.__dict__["_setting"]
@@ -53,7 +54,7 @@ class _Recorder:
                 self.read.append(name)
             return setting.realistic[0][name]
         if name in setting.constants:
-            return setting.constants[name]
+            return self.constants.setdefault(name, setting.constants[name])
         raise AttributeError(name)
 
 
@@ -84,10 +85,18 @@ class Theorem:
 
     def parameters(self, design: Any = None) -> dict[str, int]:
         """Every symbolic parameter with its least value: the fields it reads, then its lengths."""
+        read = self._recorded(design).read
+        return {**{f: self.setting.fields[f] for f in read}, **self.lengths}
+
+    def constants(self) -> dict[str, Any]:
+        """The fields without a symbol that it reads, each with its value."""
+        return self._recorded().constants
+
+    def _recorded(self, design: Any = None) -> _Recorder:
         recorder = _Recorder(self.setting)
         lengths = {name: max(least, 1) for name, least in self.lengths.items()}
         self.state(design or self.right, recorder, **lengths)
-        return {**{f: self.setting.fields[f] for f in recorder.read}, **self.lengths}
+        return recorder
 
     def at(self, values: Mapping[str, Any], design: Any = None) -> Statement:
         """The statement for these values of its parameters: ints, arrays or terms."""

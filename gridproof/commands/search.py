@@ -8,20 +8,25 @@ from typing import Any
 
 from generators import codes
 from generators.cases import Case, CaseFile, shortest_first, text_of
-from generators.domain import Domain, parse_axis, read_toml
+from generators.domain import LISTS, Domain, parse_axis, read_toml
 from generators.errors import BadInput, Inconclusive
 from generators.limits import Limits
+from generators.listed import is_listed, listed_domain
 from gridproof import files
 from gridproof.console import Output, progress
 from spec.sglang.designs import Design
 
 
-def chosen_design(engine: str | None, design: str | None):
-    """The design named by --engine or --design; the newest release where neither is given."""
+def chosen_design(engine: str | None, design: str | None, file: Path | None = None) -> Design:
+    """The design named by --engine, --design or --design-file; the newest release where none is given."""
     from spec.sglang.designs import UnknownDesign, design_named, design_of_engine
 
-    if engine is not None and design is not None:
-        raise BadInput("--engine and --design name the same thing; give one of them")
+    if sum(given is not None for given in (engine, design, file)) > 1:
+        raise BadInput("--engine, --design and --design-file name the same thing; give one of them")
+    if file is not None:
+        from generators.design_files import read_design
+
+        return read_design(file)
     try:
         if design is not None:
             return design_named(design)
@@ -34,12 +39,24 @@ def _domain(domain_file: Path | None, flags: dict[str, Any]) -> tuple[Domain, di
     """The domain of a file and flags, a flag winning; and the file's engine or design."""
     given = read_toml(domain_file) if domain_file else {}
     names: dict[str, Any] = {k: given.pop(k) for k in ("engine", "design") if k in given}
+    if is_listed(given):
+        further = sorted({*given, *(k for k, v in flags.items() if v is not None)} - {*LISTS})
+        if further:
+            raise BadInput(
+                f"{domain_file}: is a list; {', '.join(further)} cannot be set beside it"
+            )
+        return listed_domain(given, str(domain_file)), names
     given |= {name: value for name, value in flags.items() if value is not None}
     return Domain({name: parse_axis(name, value) for name, value in given.items()}), names
 
 
 def _search(
-    design: Design, domain: Domain, kind: str | None, limits: Limits, options: dict[str, Any]
+    design: Design,
+    domain: Domain,
+    kind: str | None,
+    limits: Limits,
+    jobs: int | None,
+    options: dict[str, Any],
 ) -> CaseFile:
     """The cases of one kind, or of both; of both, orders whose code the grids alone give are not told again."""
     from generators.orders import search_orders
@@ -47,9 +64,9 @@ def _search(
 
     if kind == "configurations":
         return search(design, domain, **options)
+    orders = search_orders(design, domain, limits=limits, jobs=jobs, **options)
     if kind == "traces":
-        return search_orders(design, domain, limits=limits, **options)
-    orders = search_orders(design, domain, limits=limits, **options)
+        return orders
     try:
         grids = search(design, domain, **options)
     except Inconclusive as error:
@@ -69,10 +86,12 @@ def run(
     output: Output,
     engine: str | None,
     design_name: str | None,
+    design_file: Path | None,
     domain_file: Path | None,
     flags: dict[str, Any],
     kind: str | None,
     limits: Limits,
+    jobs: int | None,
     guards: bool,
     smallest: bool,
     out: Path | None,
@@ -80,14 +99,15 @@ def run(
 ) -> int:
     """Search the domain, print or write the cases, return the exit code."""
     domain, named = _domain(domain_file, flags)
-    if engine is None and design_name is None:
+    if engine is None and design_name is None and design_file is None:
         engine, design_name = named.get("engine"), named.get("design")
-    design = chosen_design(engine, design_name)
+    design = chosen_design(engine, design_name, design_file)
     if out is not None:
         files.check_writable([out])
     options = {"guards": guards, "smallest": smallest}
     with progress(output, f"search {design.name}") as show:
-        found = _search(design, domain, kind, limits, {**options, "progress": show})
+        found = _search(design, domain, kind, limits, jobs, {**options, "progress": show})
+    found = replace(found, notes=(*domain.notes, *found.notes))
     if limits.cases is not None and len(found.cases) > limits.cases:
         found = replace(found, cases=found.cases[: limits.cases], complete=False)
     if not found.cases and not found.complete:

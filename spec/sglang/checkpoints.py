@@ -7,20 +7,22 @@ from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, implies, negation
 from spec.sglang.designs import Design, ExtendRule, current
-from spec.sglang.rules import decode, extend, flush, grids, insert, verify
+from spec.sglang.rules import extend, grids, verify
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """One checkpoint: whether it is wanted, whether the engine's assertion passes, and the two depths that must agree.
 
-    `recorded` is the depth (tokens) the engine books it under, `state` the tokens its state has consumed.
+    `recorded` is the depth (tokens) the engine books it under, `state` the tokens its state has consumed, `key_length`
+    the tokens it is hung under; None: those recorded.
     """
 
     wanted: Truth
     passes: Truth
     recorded: Number
     state: Number
+    key_length: Number | None = None
 
     @property
     def saved(self) -> Truth:
@@ -58,7 +60,7 @@ def extend_checkpoint(design: Design, c: Any, prefix: Number, end: Number) -> Ch
         wanted=donates,
         passes=passes,
         recorded=depth,
-        state=extend.state_depth(stride, c.mamba_chunk_size, prefix, end, tracked),
+        state=current(design.extend_state)(stride, c.mamba_chunk_size, prefix, end, tracked),
     )
 
 
@@ -69,23 +71,24 @@ def branching_checkpoint(
     ordinary = extend_checkpoint(design, c, prefix, end)
     stride, chunk = current(design.extend_row_stride)(c), grids.cache_chunk_size(c)
     tracked = extend.tracked_length(stride, prefix, end, ordinary.recorded)
-    kept = extend.keeps_branching_point(chunk, prefix, tracked, point)
+    kept = current(design.branching_kept)(chunk, prefix, tracked, point)
     passes = current(design.extend_assertion)(chunk, prefix, point)
-    state = extend.state_depth(stride, c.mamba_chunk_size, prefix, end, point + 1)
+    read = current(design.extend_state)
+    state = read(stride, c.mamba_chunk_size, prefix, end, point + 1)
     return Checkpoint(both(ordinary.saved, kept), passes, recorded=point, state=state)
 
 
 def decode_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
     """The checkpoint of the decode step that brings a request to `seq_len` tokens."""
-    wanted = decode.snapshot_step(design.grid("decode", c), seq_len)
-    depth = decode.snapshot_depth(seq_len)
-    return Checkpoint(wanted=wanted, passes=True, recorded=depth, state=depth)
+    wanted = current(design.decode_snapshots)(design.grid("decode", c), seq_len)
+    state = current(design.decode_state)(seq_len)
+    return Checkpoint(wanted=wanted, passes=True, recorded=seq_len, state=state)
 
 
 def flushed_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
     """The checkpoint of a decode step where a snapshot copies the state as of the last flush."""
     step = decode_checkpoint(design, c, seq_len)
-    flushed = flush.flushed_depth(design.grid("flush", c), seq_len)
+    flushed = current(design.flush_state)(design.grid("flush", c), seq_len)
     return Checkpoint(step.wanted, step.passes, step.recorded, flushed)
 
 
@@ -93,12 +96,12 @@ def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> 
     """The checkpoint of a verify that commits `accepted` tokens after depth `pre` (tokens)."""
     grid = design.grid("verify", c)
     sees = c.speculative_algorithm not in design.blind_verifiers
-    point = verify.tracking_point(grid, pre, accepted)
+    step = current(design.verify_saved_step)(grid, pre, accepted)
     return Checkpoint(
-        wanted=both(sees, verify.crosses(grid, pre, accepted)),
+        wanted=both(sees, current(design.verify_crosses)(grid, pre, accepted)),
         passes=True,
-        recorded=point,
-        state=verify.state_depth(pre, verify.saved_step(grid, pre, accepted)),
+        recorded=current(design.verify_point)(grid, pre, accepted),
+        state=verify.state_depth(pre, step),
     )
 
 
@@ -108,13 +111,15 @@ def verify_label(
     """Whether the result of a verify, of which `retained` tokens are kept, labels a checkpoint, and its depth."""
     start = current(design.verify_label_start)(pre, accepted, retained)
     grid, passed = design.grid("verify", c), pre + retained - start
-    return verify.crosses(grid, start, passed), verify.tracking_point(grid, start, passed)
+    crosses, point = current(design.verify_crosses), current(design.verify_point)
+    return crosses(grid, start, passed), point(grid, start, passed)
 
 
 def node_of(design: Design, c: Any, checkpoint: Checkpoint) -> Number:
     """Depth (tokens) of the node the checkpoint hangs on; 0 where none can hold it or the guard refuses it."""
     page = grids.tree_page(c)
-    node = insert.node_depth(page, checkpoint.recorded, checkpoint.recorded)
+    key = checkpoint.recorded if checkpoint.key_length is None else checkpoint.key_length
+    node = current(design.node_depth)(page, key, checkpoint.recorded)
     return choose(current(design.insert_guard)(page, checkpoint.recorded), node, 0)
 
 

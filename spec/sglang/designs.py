@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH, Guard
-from spec.sglang.rules import extend, grids, insert, slots
+from spec.sglang.rules import decode, extend, flush, grids, insert, slots, verify
 
 RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 NEWEST = RELEASES[-1]
@@ -44,10 +44,11 @@ def current(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Design:
-    """Which rule each reader uses; the grid rules take a configuration and give tokens.
+    """Which rule each reader uses: a function that stands under the field's name in `rules/`, with its arguments.
 
-    `blind_verifiers`: speculative algorithms whose worker never sees a crossing, so that verify saves nothing.
-    `swap` to `fallback_slot` are rules of the ping-pong slots, see `life.py`.
+    The grid rules take a configuration and give tokens.  `blind_verifiers`: speculative algorithms whose worker never
+    sees a crossing, so that verify saves nothing.  `swap` to `fallback_slot` are rules of the ping-pong slots, see
+    `life.py`.
     """
 
     name: str
@@ -57,14 +58,25 @@ class Design:
     extend_rule_under_dcp: ExtendRule = ABSOLUTE
     extend_row_stride: Callable[..., Any] = model_chunk
     extend_assertion: Callable[..., Any] = extend.offset_is_on_the_chunk
+    extend_state: Callable[..., Any] = extend.state_depth
+    branching_kept: Callable[..., Any] = extend.keeps_branching_point
     decode_grid: Callable[..., Any] = grids.track_grid
+    decode_snapshots: Callable[..., Any] = decode.snapshot_step
+    decode_state: Callable[..., Any] = decode.snapshot_depth
     verify_grid: Callable[..., Any] = grids.track_grid
+    verify_crosses: Callable[..., Any] = verify.crosses
+    verify_point: Callable[..., Any] = verify.tracking_point
+    verify_saved_step: Callable[..., Any] = verify.saved_step
+    verify_plans: Callable[..., Any] = slots.a_verify_may_cross
     flush_grid: Callable[..., Any] = grids.track_interval
+    flush_state: Callable[..., Any] = flush.flushed_depth
     window_grid: Callable[..., Any] = grids.track_interval
     insert_guard: Callable[..., Any] = insert.accepts_any_depth
+    node_depth: Callable[..., Any] = insert.node_depth
     swap: Callable[..., Any] = slots.swap_follows_the_lookahead
     label: Callable[..., Any] = slots.label_of_the_completed_step
     verify_label_start: Callable[..., Any] = slots.label_counts_the_retained
+    finish_depth: Callable[..., Any] = slots.label_within_the_key
     key_ends_at_the_stop: bool = True
     stores_the_kept_entry: bool = True
     failure_forgets_the_label: bool = True
@@ -116,6 +128,7 @@ def _releases() -> dict[str, Design]:
         v22,
         verify_label_start=slots.label_counts_the_accepted,
         key_ends_at_the_stop=False,
+        finish_depth=slots.label_cut_to_the_key,
         failure_forgets_the_label=False,
         fallback_slot=False,
     )

@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
-from spec.sglang.checkpoints import Checkpoint, verify_checkpoint, verify_label
+from spec.numbers import Number, Truth, both, choose, either, implies, negation
+from spec.sglang.checkpoints import Checkpoint, decode_checkpoint, verify_checkpoint, verify_label
 from spec.sglang.designs import Design, current
-from spec.sglang.rules import slots as rules
 from spec.sglang.rules.slots import NO_DEPTH
 
 UNWRITTEN = -1  # the state of a slot that no forward pass wrote
@@ -124,9 +123,10 @@ def step_launched(
         moved = _keep(design, c, moved, moved.kept)
         in_place = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
         slots = in_place.where(allocation_fails, moved).where(alone, slots)
+    snapshot = decode_checkpoint(design, c, seq_len)
     written = replace(slots, written=slots.next, written_before=slots.written)
-    written = written.put(written.next, seq_len)
-    return written.where(divides(design.grid("decode", c), seq_len), before)
+    written = written.put(written.next, snapshot.state)
+    return written.where(snapshot.saved, before)
 
 
 def step_completed(
@@ -141,7 +141,7 @@ def step_completed(
     grid = design.grid("decode", c)
     depth = current(design.label)(grid, seq_len, lookahead)
     labels = depth != NO_DEPTH
-    ahead = both(lookahead != 0, divides(grid, seq_len + 1))
+    ahead = both(lookahead != 0, current(design.decode_snapshots)(grid, seq_len + 1))
     entry = choose(ahead, slots.written_before, slots.written)
     if not design.stores_the_kept_entry:
         entry = slots.next
@@ -170,7 +170,7 @@ def verify_planned(
     if not is_lazy(c):
         return slots, slots.next
     grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
-    possible = rules.a_verify_may_cross(grid, committed, tokens)
+    possible = current(design.verify_plans)(grid, committed, tokens)
     alone, second = _alone(c, slots), other(c, slots.next)
     failed = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
     taken = failed.where(allocation_fails, slots.put(second, UNWRITTEN)).where(alone, slots)
@@ -207,7 +207,7 @@ def verify_completed(
         )
         return labelled.where(crossed, slots)
     into_the_kept = both(crossed, entry == slots.next)
-    possible = rules.a_verify_may_cross(grid, end, c.speculative_num_draft_tokens)
+    possible = current(design.verify_plans)(grid, end, c.speculative_num_draft_tokens)
     lost = either(into_the_kept, both(_alone(c, slots), possible))
     last = replace(slots, donates=both(slots.donates, negation(lost)))
     promoted = replace(slots.put(slots.next, NO_SLOT), next=entry).where(entry != slots.next, slots)
@@ -217,10 +217,9 @@ def verify_completed(
 
 def finished(design: Design, c: Any, slots: Slots, key_length: Number) -> Checkpoint:
     """What a finished request donates under a key of `key_length` tokens."""
-    depth, entry = rules.label_cut_to_the_key(key_length, slots.label), slots.kept
+    entry, previous = slots.kept, slots.previous if c.overlap else NO_DEPTH
+    depth = current(design.finish_depth)(key_length, slots.label, previous)
     if design.fallback_slot:
-        previous = slots.previous if c.overlap else NO_DEPTH
-        depth = rules.label_within_the_key(key_length, slots.label, previous)
         entry = choose(slots.label <= key_length, slots.kept, other(c, slots.kept))
     wanted = both(slots.donates, depth != NO_DEPTH)
-    return Checkpoint(wanted, True, depth, slots.state(entry))
+    return Checkpoint(wanted, True, depth, slots.state(entry), key_length)

@@ -356,7 +356,7 @@ MUTANTS = [
     (
         slots,
         "label_cut_to_the_key",
-        lambda k, n: k,
+        lambda k, n, p: k,
         "an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key",
     ),
     (

@@ -134,6 +134,12 @@ def without_a_label_there_is_no_falling_back(
     return Statement({"there_is_no_label": label == 0}, negation(donated.saved))
 
 
+@statement
+def a_finish_picks_no_depth_beyond_its_key(design, c, label, previous, key):
+    """The depth that a finish donates lies within its key already."""
+    return Statement({}, slots.label_within_the_key(key, label, previous) <= key)
+
+
 # fmt: off
 KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("the tree page forgets dcp", "grids.tree_page", "c.page_size * c.dcp_size", "c.page_size"), "the_configured_page_guard_does_not_imply_a_safe_interval"),
@@ -312,22 +318,22 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("the assertion is on the tree page", "checkpoints.extend_checkpoint", "(c), grids.cache_chunk_size(c)", "(c), grids.tree_page(c)"), "the_extend_assertion_never_fires"),
     (Mutant("an extend records its end", "checkpoints.extend_checkpoint", "recorded=depth", "recorded=end"), "an_extend_under_dcp_lands_on_a_node"),
     (Mutant("an extend records its tracked length", "checkpoints.extend_checkpoint", "recorded=depth", "recorded=tracked"), "an_extend_under_dcp_lands_on_a_node"),
-    (Mutant("rows are as wide as the cache chunk", "checkpoints.extend_checkpoint", "state_depth(stride, c.mamba_chunk_size,", "state_depth(stride, chunk,"), "the_row_read_is_the_row_of_the_recorded_depth"),
+    (Mutant("rows are as wide as the cache chunk", "checkpoints.extend_checkpoint", "extend_state)(stride, c.mamba_chunk_size,", "extend_state)(stride, chunk,"), "the_row_read_is_the_row_of_the_recorded_depth"),
     (Mutant("the state is read at the depth", "checkpoints.extend_checkpoint", "prefix, end, tracked),", "prefix, end, depth),"), "the_row_read_is_the_row_of_the_recorded_depth"),
     (Mutant("decode is on the raw interval", "checkpoints.decode_checkpoint", "design.grid(\"decode\", c)", "design.grid(\"flush\", c)"), "decode_checkpoint_lands_on_a_node"),
     (Mutant("decode is on the checkpoint grid", "checkpoints.decode_checkpoint", "design.grid(\"decode\", c)", "design.grid(\"extend\", c)"), "a_snapshot_of_flushed_inputs_is_the_state_of_its_depth"),
-    (Mutant("decode records the length before", "checkpoints.decode_checkpoint", "recorded=depth", "recorded=depth - 1"), "decode_checkpoint_lands_on_a_node"),
-    (Mutant("decode reads the state before", "checkpoints.decode_checkpoint", "state=depth", "state=depth - 1"), "decode_checkpoint_lands_on_a_node"),
+    (Mutant("decode records the length before", "checkpoints.decode_checkpoint", "recorded=seq_len", "recorded=seq_len - 1"), "decode_checkpoint_lands_on_a_node"),
+    (Mutant("decode reads the state before", "checkpoints.decode_checkpoint", "state=state", "state=state - 1"), "decode_checkpoint_lands_on_a_node"),
     (Mutant("a flush is on the track grid", "checkpoints.flushed_checkpoint", "design.grid(\"flush\", c)", "design.grid(\"decode\", c)"), "the_flushed_state_is_that_of_the_last_flush_step"),
     (Mutant("a flush is on the checkpoint grid", "checkpoints.flushed_checkpoint", "design.grid(\"flush\", c)", "design.grid(\"extend\", c)"), "the_flushed_state_is_that_of_the_last_flush_step"),
     (Mutant("a flushed snapshot ignores the flush", "checkpoints.flushed_checkpoint", "step.recorded, flushed", "step.recorded, step.state"), "the_flushed_state_is_that_of_the_last_flush_step"),
     (Mutant("verify is on the raw interval", "checkpoints.verify_checkpoint", "design.grid(\"verify\", c)", "design.grid(\"flush\", c)"), "verify_checkpoint_lands_on_a_node"),
     (Mutant("verify is on the checkpoint grid", "checkpoints.verify_checkpoint", "design.grid(\"verify\", c)", "design.grid(\"extend\", c)"), "an_eager_verify_keeps_its_label_true"),
     (Mutant("every verifier is blind", "checkpoints.verify_checkpoint", "not in design", "in design"), "no_depth_on_the_grid_is_passed_unsaved"),
-    (Mutant("verify saves without a crossing", "checkpoints.verify_checkpoint", "both(sees, verify.crosses(grid, pre, accepted))", "sees"), "verify_checkpoint_lands_on_a_node"),
-    (Mutant("verify records its end", "checkpoints.verify_checkpoint", "recorded=point", "recorded=pre + accepted"), "the_saved_verify_step_has_consumed_exactly_the_recorded_depth"),
-    (Mutant("verify reads the last state", "checkpoints.verify_checkpoint", "verify.saved_step(grid, pre, accepted)", "accepted - 1"), "verify_checkpoint_lands_on_a_node"),
-    (Mutant("a node is looked up under the state", "checkpoints.node_of", "checkpoint.recorded, checkpoint.recorded)", "checkpoint.state, checkpoint.state)"), "a_guarded_extend_hangs_on_the_node_of_its_recorded_depth"),
+    (Mutant("verify saves without a crossing", "checkpoints.verify_checkpoint", "both(sees, current(design.verify_crosses)(grid, pre, accepted))", "sees"), "verify_checkpoint_lands_on_a_node"),
+    (Mutant("verify records its end", "checkpoints.verify_checkpoint", "recorded=current(design.verify_point)(grid, pre, accepted)", "recorded=pre + accepted"), "the_saved_verify_step_has_consumed_exactly_the_recorded_depth"),
+    (Mutant("verify reads the last state", "checkpoints.verify_checkpoint", "current(design.verify_saved_step)(grid, pre, accepted)", "accepted - 1"), "verify_checkpoint_lands_on_a_node"),
+    (Mutant("a node is looked up under the state", "checkpoints.node_of", "(page, key, checkpoint.recorded)", "(page, checkpoint.state, checkpoint.state)"), "a_guarded_extend_hangs_on_the_node_of_its_recorded_depth"),
     (Mutant("a node forgets dcp", "checkpoints.node_of", "grids.tree_page(c)", "c.page_size"), "a_raw_interval_misplaces_nothing_that_fits_or_has_no_node"),
     (Mutant("the guard is asked about the state", "checkpoints.node_of", "(page, checkpoint.recorded), node", "(page, checkpoint.state), node"), "a_guarded_extend_hangs_on_the_node_of_its_recorded_depth"),
     (Mutant("the guard is exchanged", "checkpoints.node_of", "node, 0)", "0, node)"), "decode_checkpoint_lands_on_a_node"),
@@ -377,10 +383,9 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a step without a slot moves", "life.step_launched", "allocation_fails, moved", "negation(allocation_fails), moved"), "a_lazy_step_forgets_its_label_only_where_no_slot_can_be_had"),
     (Mutant("a step without a slot keeps its label", "life.step_launched", "if design.failure_forgets_the_label else slots", "if not design.failure_forgets_the_label else slots"), "a_launch_of_a_lazy_step_keeps_the_invariant"),
     (Mutant("a step writes the kept entry", "life.step_launched", "written.put(written.next,", "written.put(written.kept,"), "a_launch_of_an_eager_step_keeps_the_invariant"),
-    (Mutant("a step writes the length before", "life.step_launched", "written.next, seq_len)", "written.next, seq_len - 1)"), "a_step_without_overlap_keeps_its_label_true"),
-    (Mutant("a step writes off the boundary", "life.step_launched", "divides(design.grid(\"decode\", c), seq_len)", "True"), "a_step_without_overlap_keeps_its_label_true"),
-    (Mutant("a step writes one late", "life.step_launched", "c), seq_len), before", "c), seq_len - 1), before"), "a_step_without_overlap_keeps_its_label_true"),
-    (Mutant("a step writes on the raw interval", "life.step_launched", "design.grid(\"decode\", c)", "design.grid(\"flush\", c)"), "a_step_without_overlap_keeps_its_label_true"),
+    (Mutant("a step writes the length before", "life.step_launched", "snapshot.state", "snapshot.state - 1"), "a_step_without_overlap_keeps_its_label_true"),
+    (Mutant("a step writes off the boundary", "life.step_launched", "snapshot.saved", "True"), "a_step_without_overlap_keeps_its_label_true"),
+    (Mutant("a step writes one late", "life.step_launched", "decode_checkpoint(design, c, seq_len)", "decode_checkpoint(design, c, seq_len - 1)"), "a_step_without_overlap_keeps_its_label_true"),
     (Mutant("a step off the boundary moves", "life.step_launched", ", before)", ", slots)"), "a_launch_of_a_lazy_step_keeps_the_invariant"),
     (Mutant("a step does not note its entry", "life.step_launched", "written=slots.next, written_before", "written=slots.written, written_before"), "a_launch_of_a_lazy_step_keeps_the_invariant"),
     (Mutant("a step notes the kept entry", "life.step_launched", "written=slots.next", "written=slots.kept"), "a_launch_of_an_eager_step_keeps_the_invariant"),
@@ -391,10 +396,10 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a result keeps the old label", "life.step_completed", "replace(slots, label=depth,", "replace(slots,"), "a_step_without_overlap_keeps_its_label_true"),
     (Mutant("a result keeps the entry written before", "life.step_completed", "choose(ahead, slots.written_before, slots.written)", "slots.written_before"), "a_result_of_an_eager_step_keeps_the_invariant"),
     (Mutant("a result exchanges its entries", "life.step_completed", "choose(ahead, slots.written_before, slots.written)", "choose(ahead, slots.written, slots.written_before)"), "a_result_of_an_eager_step_keeps_the_invariant"),
-    (Mutant("a result sees no step ahead", "life.step_completed", "both(lookahead != 0, divides(grid, seq_len + 1))", "both(lookahead == 0, divides(grid, seq_len + 1))"), "a_lazy_step_that_finishes_off_a_boundary_donates_its_label"),
+    (Mutant("a result sees no step ahead", "life.step_completed", "both(lookahead != 0, current(design.decode_snapshots)(grid, seq_len + 1))", "both(lookahead == 0, current(design.decode_snapshots)(grid, seq_len + 1))"), "a_lazy_step_that_finishes_off_a_boundary_donates_its_label"),
     (Mutant("a result looks two ahead", "life.step_completed", "seq_len + 1", "seq_len + 2"), "a_result_of_an_eager_step_keeps_the_invariant"),
-    (Mutant("a result sees every step ahead", "life.step_completed", "both(lookahead != 0, divides(grid, seq_len + 1))", "lookahead != 0"), "a_result_of_an_eager_step_keeps_the_invariant"),
-    (Mutant("a result forgets the lookahead", "life.step_completed", "both(lookahead != 0, divides(grid, seq_len + 1))", "divides(grid, seq_len + 1)"), "a_lazy_step_that_finishes_off_a_boundary_donates_its_label"),
+    (Mutant("a result sees every step ahead", "life.step_completed", "both(lookahead != 0, current(design.decode_snapshots)(grid, seq_len + 1))", "lookahead != 0"), "a_result_of_an_eager_step_keeps_the_invariant"),
+    (Mutant("a result forgets the lookahead", "life.step_completed", "both(lookahead != 0, current(design.decode_snapshots)(grid, seq_len + 1))", "current(design.decode_snapshots)(grid, seq_len + 1)"), "a_lazy_step_that_finishes_off_a_boundary_donates_its_label"),
     (Mutant("a lazy result frees its own entry", "life.step_completed", "put(other(c, entry), NO_SLOT)", "put(entry, NO_SLOT)"), "a_result_of_a_lazy_step_keeps_the_invariant"),
     (Mutant("a lazy result frees nothing", "life.step_completed", ".put(other(c, entry), NO_SLOT)", ""), "a_result_of_a_lazy_step_keeps_the_invariant"),
     (Mutant("a lazy result moves to the other", "life.step_completed", "replace(labelled, next=entry)", "replace(labelled, next=other(c, entry))"), "a_result_of_a_lazy_step_keeps_the_invariant"),
@@ -425,8 +430,8 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a verify writes its end", "life.verify_launched", "checkpoint.state)", "pre + accepted)"), "an_eager_verify_keeps_its_label_true"),
     (Mutant("a verify is labelled on the raw interval", "checkpoints.verify_label", "design.grid(\"verify\", c)", "design.grid(\"flush\", c)"), "an_eager_verify_keeps_its_label_true"),
     (Mutant("a verify's end counts the accepted", "checkpoints.verify_label", "pre + retained - start", "pre + accepted - start"), "an_eager_verify_keeps_its_label_true"),
-    (Mutant("a verify's label is its end", "checkpoints.verify_label", "verify.tracking_point(grid, start, passed)", "start + passed"), "an_eager_verify_keeps_its_label_true"),
-    (Mutant("a verify's label is looked for from the start of the sequence", "checkpoints.verify_label", "verify.crosses(grid, start, passed)", "verify.crosses(grid, 0, start + passed)"), "an_eager_verify_keeps_its_label_true"),
+    (Mutant("a verify's label is its end", "checkpoints.verify_label", "point(grid, start, passed)", "start + passed"), "an_eager_verify_keeps_its_label_true"),
+    (Mutant("a verify's label is looked for from the start of the sequence", "checkpoints.verify_label", "crosses(grid, start, passed)", "crosses(grid, 0, start + passed)"), "an_eager_verify_keeps_its_label_true"),
     (Mutant("an eager verify keeps the other entry", "life.verify_completed", "kept=slots.next, next", "kept=slots.kept, next"), "an_eager_verify_keeps_its_label_true"),
     (Mutant("an eager verify does not swap", "life.verify_completed", "next=other(c, slots.next), previous", "next=slots.next, previous"), "an_eager_verify_keeps_its_label_true"),
     (Mutant("an eager verify swaps without a crossing", "life.verify_completed", "return labelled.where(crossed, slots)", "return labelled"), "an_eager_verify_keeps_its_label_true"),
@@ -444,7 +449,7 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a fallback donates the kept entry", "life.finished", "choose(slots.label <= key_length, slots.kept, other(c, slots.kept))", "slots.kept"), "a_finish_falls_back_on_the_label_before"),
     (Mutant("a fallback takes the label for the one before", "life.finished", "slots.previous if c.overlap", "slots.label if c.overlap"), "a_finish_falls_back_on_the_label_before"),
     (Mutant("a fallback without overlap", "life.finished", "slots.previous if c.overlap else NO_DEPTH", "slots.previous"), "a_finish_without_overlap_donates_the_state_of_its_label"),
-    (Mutant("an old finish is cut to the key", "life.finished", "rules.label_within_the_key(key_length, slots.label, previous)", "rules.label_cut_to_the_key(key_length, slots.label)"), "an_eager_finish_donates_the_state_of_its_label"),
+    (Mutant("an old finish is cut to the key", "life.finished", "current(design.finish_depth)(key_length, slots.label, previous)", "choose(slots.label <= key_length, slots.label, key_length)"), "an_eager_finish_donates_the_state_of_its_label"),
     (Mutant("a finish compares its key with the label before", "life.finished", "slots.label <= key_length", "previous <= key_length"), "a_finish_donates_the_label_that_its_key_reaches"),
     (Mutant("a finish at its own key falls back", "life.finished", "slots.label <= key_length", "slots.label < key_length"), "an_eager_finish_donates_the_state_of_its_label"),
     (Mutant("the saved step is not kept above 0", "verify.saved_step", "largest(tracking_point(grid, pre, accepted) - pre - 1, 0)", "tracking_point(grid, pre, accepted) - pre - 1"), "the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed"),
@@ -461,6 +466,7 @@ EQUIVALENT: tuple[tuple[Mutant, Theorem], ...] = (
     (Mutant("the new assertion always passes", "extend.offset_is_on_the_chunk", "divides(chunk, depth - prefix)", "depth >= 0"), the_new_assertion_holds_wherever_an_extend_donates),
     (Mutant("a flushed snapshot is labelled with the flush", "checkpoints.flushed_checkpoint", "step.recorded, flushed", "flushed, flushed"), a_snapshot_is_taken_of_the_length_that_is_flushed),
     (Mutant("a prompt's previous label stays", "life.prompt_completed", "label=NO_DEPTH, previous=NO_DEPTH", "label=NO_DEPTH"), without_a_label_there_is_no_falling_back),
+    (Mutant("a finish is hung under what it records", "life.finished", "slots.state(entry), key_length)", "slots.state(entry))"), a_finish_picks_no_depth_beyond_its_key),
     (Mutant("a lazy result does not move back", "life.step_completed", "replace(labelled, next=entry)", "labelled"), a_lazy_boundary_was_written_to_the_next_entry),
 )
 # Each with the claim that is missing.
