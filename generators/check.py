@@ -9,7 +9,7 @@ from typing import Any
 from generators import codes, readers
 from generators.cases import Case, told
 from generators.codes import Code
-from generators.domain import DOMAIN_FIELDS, domain_of, flag
+from generators.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, domain_of, flag
 from generators.errors import Inconclusive
 from generators.launch import Launch
 from generators.orders import first_orders
@@ -20,7 +20,6 @@ from spec.sglang.rules import extend, grids
 from spec.sglang.witnesses import unwitnessed
 
 SCHEMA = "gridproof/findings/1"
-DEFAULT_CONTEXT = 32_768
 _READER_OF = {
     codes.DECODE_GRID.id: "decode",
     codes.VERIFY_GRID.id: "verify",

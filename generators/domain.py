@@ -15,6 +15,7 @@ from generators.errors import BadInput, NothingToDo, read_text
 from spec.sglang.configuration import NUMERIC_FIELDS, RECURRENCES, STRATEGIES, Configuration
 
 DEFAULTS = Configuration()
+DEFAULT_CONTEXT = 32_768  # tokens, where nothing is said of it
 DOMAIN_FIELDS = (
     "page_size",
     "dcp_size",

@@ -7,7 +7,7 @@ For an extend, whose lengths are unbounded, a class that was not found is shown 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -341,4 +341,35 @@ def search(
         cases,
         None,
         notes,
+    )
+
+
+def search_launches(
+    design: Design,
+    domain: Domain,
+    context_length: int,
+    *,
+    guards: bool = True,
+    smallest: bool = False,
+    progress: Progress = _silent,
+) -> CaseFile:
+    """Every guard that refuses what would be right, and whether `context_length` tokens leave anything to be reused.
+
+    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate.
+    """
+    from generators.launches import launch_cases
+
+    check_size(domain)
+    design = design if guards else replace(design, guards=())
+    cases = launch_cases(design, domain, context_length, smallest_shown=smallest, progress=progress)
+    note = f"a context of {context_length:,} tokens is taken for what can be reused"
+    inert = any(case.outcome == "lost" for case in cases)
+    return CaseFile(
+        design.name,
+        domain.document(domain.size()),
+        "launches",
+        True,
+        shortest_first(cases),
+        None,
+        (note,) if inert else (),
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from generators.domain import DOMAIN_FIELDS, check_keys, flag
+from generators.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, check_keys, flag
 from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.limits import MOST_EVENTS, Limits
 from generators.manifest import TIERS
@@ -266,8 +266,16 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @_with_domain
 @click.option(
     "--kind",
-    type=click.Choice(["configurations", "traces"]),
-    help="what the grids alone decide, or orders of events; default: both",
+    type=click.Choice(["configurations", "traces", "launches"]),
+    help="what the grids alone decide, orders of events, or what is refused or useless though right; "
+    "default: all",
+)
+@click.option(
+    "--context-length",
+    type=click.IntRange(1),
+    default=DEFAULT_CONTEXT,
+    show_default=True,
+    help="tokens of the longest request, for what can be reused at all",
 )
 @click.option(
     "--max-events",
@@ -298,6 +306,7 @@ def search(
     design_file: Path | None,
     domain_file: Path | None,
     kind: str | None,
+    context_length: int,
     max_events: int,
     max_cases: int | None,
     timeout: float | None,
@@ -320,9 +329,7 @@ def search(
         design_file,
         domain_file,
         flags,
-        kind,
-        Limits(max_events, until, max_cases),
-        jobs,
+        command.Wanted(kind, Limits(max_events, until, max_cases), jobs, context_length),
         not no_guards,
         smallest,
         out,

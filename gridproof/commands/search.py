@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,35 +50,41 @@ def _domain(domain_file: Path | None, flags: dict[str, Any]) -> tuple[Domain, di
     return Domain({name: parse_axis(name, value) for name, value in given.items()}), names
 
 
-def _search(
-    design: Design,
-    domain: Domain,
-    kind: str | None,
-    limits: Limits,
-    jobs: int | None,
-    options: dict[str, Any],
-) -> CaseFile:
-    """The cases of one kind, or of both; of both, orders whose code the grids alone give are not told again."""
-    from generators.orders import search_orders
-    from generators.search import search
+@dataclass(frozen=True)
+class Wanted:
+    """What is searched: `kind` (None: all), how far orders go and in how many processes, the context in tokens."""
 
-    if kind == "configurations":
+    kind: str | None
+    limits: Limits
+    jobs: int | None
+    context_length: int
+
+
+def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, Any]) -> CaseFile:
+    """The cases of one kind, or of all; of all, orders whose code the grids alone give are not told again."""
+    from generators.orders import search_orders
+    from generators.search import search, search_launches
+
+    if wanted.kind == "configurations":
         return search(design, domain, **options)
-    orders = search_orders(design, domain, limits=limits, jobs=jobs, **options)
-    if kind == "traces":
+    if wanted.kind == "launches":
+        return search_launches(design, domain, wanted.context_length, **options)
+    orders = search_orders(design, domain, limits=wanted.limits, jobs=wanted.jobs, **options)
+    if wanted.kind == "traces":
         return orders
     try:
         grids = search(design, domain, **options)
     except Inconclusive as error:
         grids = replace(orders, complete=False, cases=(), notes=(str(error),))
+    launches = search_launches(design, domain, wanted.context_length, **options)
     told = {case.code for case in grids.cases}
     cases = (*grids.cases, *(case for case in orders.cases if case.code not in told))
     return replace(
         orders,
-        kind="both",
+        kind="all",
         complete=grids.complete and orders.complete,
-        cases=shortest_first(cases),
-        notes=(*grids.notes, *orders.notes),
+        cases=shortest_first((*cases, *launches.cases)),
+        notes=(*grids.notes, *orders.notes, *launches.notes),
     )
 
 
@@ -89,9 +95,7 @@ def run(
     design_file: Path | None,
     domain_file: Path | None,
     flags: dict[str, Any],
-    kind: str | None,
-    limits: Limits,
-    jobs: int | None,
+    wanted: Wanted,
     guards: bool,
     smallest: bool,
     out: Path | None,
@@ -106,10 +110,11 @@ def run(
         files.check_writable([out])
     options = {"guards": guards, "smallest": smallest}
     with progress(output, f"search {design.name}") as show:
-        found = _search(design, domain, kind, limits, jobs, {**options, "progress": show})
+        found = _search(design, domain, wanted, {**options, "progress": show})
     found = replace(found, notes=(*domain.notes, *found.notes))
-    if limits.cases is not None and len(found.cases) > limits.cases:
-        found = replace(found, cases=found.cases[: limits.cases], complete=False)
+    most = wanted.limits.cases
+    if most is not None and len(found.cases) > most:
+        found = replace(found, cases=found.cases[:most], complete=False)
     if not found.cases and not found.complete:
         raise Inconclusive("; ".join(found.notes))
     text = text_of(found.document())
@@ -121,7 +126,7 @@ def run(
         _print(output, found)
         if out is not None:
             output.note(f"{len(found.cases)} cases written to {out}")
-    if found.cases:
+    if any(codes.CODES[case.code].severity != "note" for case in found.cases):
         return 1
     return 0 if found.complete else 4
 
@@ -129,12 +134,14 @@ def run(
 _NO_OTHER = {
     "configurations": "shown that there is no other",
     "traces": "no other was found",
-    "both": "for the grids shown that there is no other, for orders no other was found",
+    "launches": "there is no other, each configuration was looked at",
+    "all": "for the grids shown that there is no other, for orders no other was found",
 }
 _NONE = {
     "configurations": "no configuration breaks it: shown for all lengths",
     "traces": "no order of events was found that breaks it",
-    "both": "no configuration breaks it, shown for all lengths, and no order of events was found that does",
+    "launches": "no guard refuses what its grids would not break, and in each configuration something can be reused",
+    "all": "no configuration breaks it, shown for all lengths, and no order of events was found that does",
 }
 
 
@@ -146,6 +153,10 @@ def tokens(number: int | None) -> str:
 def consequence(case: Case) -> str:
     """What a case does, in one phrase."""
     depths = case.depths
+    if case.outcome == "right":
+        return f"refused by {case.klass['guard']}, though its grids break nothing"
+    if case.outcome == "lost":
+        return f"nothing within {tokens(case.klass['context_length'])} can be reused"
     if case.outcome == "fault":
         return f"assertion in the engine at {tokens(case.trace[-1].seq_len)}"
     if depths["state"] is None:

@@ -1,0 +1,188 @@
+"""What is amiss with a launch though no state is wrong: a guard refuses it for nothing, or nothing is ever reused.
+
+Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/configuration.py`; upstream reports of guards that reject
+what is right, and of grids beyond every prompt (`docs/faults.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from generators import blocks, codes
+from generators.blocks import Block
+from generators.cases import Case, Event, spelled
+from generators.codes import Code
+from generators.domain import DOMAIN_FIELDS, Domain
+from generators.own_readers import own_classes, with_a_period
+from generators.preference import ranks, written_first
+from generators.readers import extend_candidates, extend_classes
+from spec.numbers import both, either, largest, lcm, negation, smallest
+from spec.sglang.checkpoints import (
+    Checkpoint,
+    decode_checkpoint,
+    extend_checkpoint,
+    node_of,
+    verify_checkpoint,
+)
+from spec.sglang.configuration import Guard
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids
+
+# Guards that ask for whole pages or chunks; what the others refuse does not work for other reasons than a depth.
+ABOUT_DEPTHS = frozenset(
+    (
+        *("chunk_and_page_fit", "interval_is_whole_pages"),
+        *("interval_covers_draft_tokens", "prefill_chunks_are_whole_pages"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class _Class:
+    """Configurations with one thing amiss: its code, its name, what tells it from others of the code."""
+
+    code: Code
+    name: str
+    document: tuple[tuple[str, Any], ...]
+
+
+@dataclass
+class _Best:
+    members: int
+    rank: Any
+    configuration: dict[str, Any]
+
+
+def is_wrong(design: Design, c: Any, size: int) -> numpy.ndarray:
+    """Which of `size` configurations some reader's grid breaks, at the lengths that a search looks at."""
+    wrong = numpy.zeros(size, dtype=bool)
+    for reader in with_a_period(design):
+        wrong |= numpy.broadcast_to(reader.breaks(design, c)[0], (size,)).astype(bool)
+    for own in own_classes(design):
+        wrong |= own.shortest(design, c, size)[0] >= 0
+    for prefix, end in extend_candidates(design, c):
+        if c.chunked_prefill_size == -1:
+            prefix = prefix // grids.tree_page(c) * grids.tree_page(c)
+        checkpoint = extend_checkpoint(design, c, prefix, end)
+        for klass in extend_classes(design):
+            hit = klass.describes(design, c, prefix, checkpoint)
+            wrong |= numpy.broadcast_to(hit, (size,)).astype(bool)
+    return wrong
+
+
+def _hangs(design: Design, c: Any, checkpoint: Checkpoint, context: int) -> Any:
+    """Whether a checkpoint is hung on a node within the context."""
+    node = node_of(design, c, checkpoint)
+    return both(checkpoint.saved, node > 0, node <= context)
+
+
+def is_inert(design: Design, c: Any, context: int) -> Any:
+    """Whether no request of `context` tokens can leave a checkpoint that another one reuses."""
+    page, size = grids.tree_page(c), c.chunked_prefill_size
+    extend, decode, verify = (
+        lcm(design.grid(reader, c), page) for reader in ("extend", "decode", "verify")
+    )
+    prefix, end = extend - extend, extend
+    if size is not None and size > 0:
+        prefix = (extend - 1) // size * size
+        end = smallest(prefix + size, largest(extend, context))
+    drafts = c.speculative_num_draft_tokens
+    checkpoints = (
+        (True, extend_checkpoint(design, c, prefix, end)),
+        (drafts == 0, decode_checkpoint(design, c, decode)),
+        (drafts > 0, verify_checkpoint(design, c, verify - 1, 1)),
+    )
+    reuses = (both(takes, _hangs(design, c, made, context)) for takes, made in checkpoints)
+    return negation(either(*reuses))
+
+
+def _refused_alone(design: Design, guard: Guard, block: Block) -> numpy.ndarray:
+    """Which configurations this guard refuses and no other does."""
+    shape = (len(block),)
+    mask = ~numpy.broadcast_to(guard.accepts(block.c), shape).astype(bool)
+    for other in design.guards:
+        if other is not guard:
+            mask &= numpy.broadcast_to(other.accepts(block.c), shape).astype(bool)
+    return mask
+
+
+def _refused(design: Design, block: Block) -> Iterator[tuple[_Class, Block]]:
+    known = ABOUT_DEPTHS | {g.name for g in design.guards if hasattr(g.accepts, "function")}
+    for guard in design.guards:
+        if guard.name in known:
+            refused = block.where(_refused_alone(design, guard, block))
+            if len(refused):
+                valid = refused.where(~is_wrong(design, refused.c, len(refused)))
+                name = f"{codes.REFUSED_THOUGH_VALID.name}-{guard.name.replace('_', '-')}"
+                yield (
+                    _Class(codes.REFUSED_THOUGH_VALID, name, (("guard", guard.name),)),
+                    valid,
+                )
+
+
+def _inert(design: Design, block: Block, context: int) -> Iterator[tuple[_Class, Block]]:
+    accepted = blocks.accepted(design, block)
+    if len(accepted):
+        mask = numpy.broadcast_to(is_inert(design, accepted.c, context), (len(accepted),))
+        klass = _Class(codes.INERT, codes.INERT.name, (("context_length", context),))
+        yield klass, accepted.where(mask.astype(bool))
+
+
+def launch_cases(
+    design: Design,
+    domain: Domain,
+    context: int,
+    *,
+    smallest_shown: bool = False,
+    progress: Callable[[str, int, int], None],
+) -> list[Case]:
+    """Every guard that refuses what nothing would break, and what nothing of `context` tokens can reuse, a case each."""
+    best: dict[_Class, _Best] = {}
+    order, done = written_first(domain, smallest_shown), 0
+    for block, points in blocks.blocks(design, domain, guards=False):
+        done += points
+        if not len(block) or block.others["strategy"] == "no_buffer":
+            continue
+        for klass, members in (*_refused(design, block), *_inert(design, block, context)):
+            if not len(members):
+                continue
+            rank = ranks(order, members.numeric, smallest_shown)
+            where = int(numpy.argmin(rank))
+            known = best.get(klass)
+            if known is None or rank[where] < known.rank:
+                count = known.members if known else 0
+                known = best[klass] = _Best(count, rank[where], members.at(where))
+            known.members += len(members)
+        progress(f"{len(best)} launches", done, domain.size())
+    return [_case(design, klass, found) for klass, found in best.items()]
+
+
+def _case(design: Design, klass: _Class, found: _Best) -> Case:
+    """A class with the first decode checkpoint that its configuration would have."""
+    values = found.configuration
+    c = SimpleNamespace(**values)
+    depth = int(lcm(design.grid("decode", c), grids.tree_page(c)))
+    inert = klass.code is codes.INERT
+    finish = Event("finish", 0, depth, node_depth=None if inert else depth)
+    return Case(
+        id=f"{klass.name}-{spelled(values)}",
+        code=klass.code.id,
+        outcome="lost" if inert else "right",
+        configuration={
+            **{name: values[name] for name in DOMAIN_FIELDS},
+            "engine": f"sglang=={design.release}",
+        },
+        trace=(
+            Event("extend", 1, 1),
+            Event("decode", depth - 1, depth, snapshot_depth=depth),
+            finish,
+        ),
+        depths={"state": depth, "node": None if inert else depth, "replayed": None if inert else 0},
+        klass=dict(klass.document),
+        members=found.members,
+    )
