@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from spec.sglang.designs import current
 from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
 from spec.sglang.rules import grids, lookup
 
@@ -145,7 +146,8 @@ class Moves:
         next_grids = self._boundaries(r.length, self.extend_grid)
         hits = {-(-depth // self.page) * self.page for depth in (r.length + 1, *next_grids)}
         hits.add((end - 1) // self.page * self.page)
-        points = {int(lookup.branching_point(self.extend_grid, hit)) for hit in hits}
+        point = current(self.scheduler.design.branching_point)
+        points = {int(point(self.extend_grid, hit)) for hit in hits}
         told = sorted(p for p in points if lookup.is_told(p, r.length) and p < end)
         return [*told[:2], *told[-1:]]
 

@@ -14,6 +14,8 @@ from generators import emit
 from generators.check import Judgement
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
+from generators.design_files import own_rules
+from generators.faults import faults, unstated
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
 from generators.published import configurations, verdicts
@@ -240,12 +242,49 @@ def _verdict(judgement: Judgement) -> str:
     return f"{text} ({', '.join(unsafe)})" if unsafe else text
 
 
+def reported() -> str:
+    """The table of public reports: how each is stated and found, or why it is not."""
+    lines = [
+        "# Public reports",
+        "",
+        "Recurrent-state checkpoints that went wrong, from public issues and pull requests "
+        "(`recipes/faults/reports.toml`). What the rules can state is a design, and a test finds it again by `search`, "
+        "told nothing else, and does not find it in the right design. This page is written by `tox -e docs`.",
+        "",
+        "| report | what went wrong | stated as | found as |",
+        "| --- | --- | --- | --- |",
+    ]
+    for fault in faults():
+        rules = ", ".join(f"`{name}`" for name in own_rules(fault.faulty()))
+        stated = f"`{fault.design}`" if fault.design else f"own {rules}" if rules else "a switch"
+        depths = f", state {fault.state}" if fault.state is not None else ""
+        depths += f" on node {fault.node}" if fault.node is not None else ""
+        cells = (_pages(fault.reports), fault.title, stated, f"{fault.code} ({fault.kind}){depths}")
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        "## Not stated",
+        "",
+        "| report | what went wrong | why not |",
+        "| --- | --- | --- |",
+    ]
+    for entry in unstated():
+        lines.append(f"| {_pages(entry.reports)} | {entry.title} | {entry.reason} |")
+    return "\n".join(lines) + "\n"
+
+
+def _pages(pages: tuple[str, ...]) -> str:
+    """Links that read `sglang 34808`."""
+    return ", ".join(f"[{page.split('/')[4]} {page.split('/')[-1]}]({page})" for page in pages)
+
+
 PAGES = {
     "theorems.md": theorems,
     "findings.md": findings,
     "designs.md": designs,
     "coverage.md": coverage,
     "published.md": published,
+    "faults.md": reported,
 }
 
 

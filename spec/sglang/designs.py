@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH, Guard
-from spec.sglang.rules import decode, extend, flush, grids, insert, slots, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 
 RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 NEWEST = RELEASES[-1]
@@ -59,6 +59,7 @@ class Design:
     extend_row_stride: Callable[..., Any] = model_chunk
     extend_assertion: Callable[..., Any] = extend.offset_is_on_the_chunk
     extend_state: Callable[..., Any] = extend.state_depth
+    branching_point: Callable[..., Any] = lookup.branching_point
     branching_kept: Callable[..., Any] = extend.keeps_branching_point
     decode_grid: Callable[..., Any] = grids.track_grid
     decode_snapshots: Callable[..., Any] = decode.snapshot_step
