@@ -40,7 +40,9 @@ def code_of(c: Any, donation: Donation) -> Code:
 
 
 def _of_the_grid(c: Any, booked: list[Write]) -> Code:
-    """The code of a state that is booked under its own depth, which no node has."""
+    """The code of a state that is booked under its own depth, on whose node it does not hang."""
+    if booked and booked[-1].recorded % int(grids.tree_page(c)) == 0:
+        return codes.NODE_DEPTH
     written = booked[-1] if booked else None
     if written is None or written.by.kind != PROMPT:
         return _GRIDS[written.by.kind] if written else codes.SLOT_LABEL

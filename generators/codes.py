@@ -232,6 +232,15 @@ KEY_OVERSHOT = Code(
     about=("mamba_radix_cache_strategy", "speculative_num_draft_tokens"),
 )
 
+NODE_DEPTH = Code(
+    "GP404",
+    "node-depth",
+    "a state is hung on a node of another depth than the one it is donated under, which a node could have",
+    "a_guarded_extend_hangs_on_the_node_of_its_recorded_depth",
+    why="The next request is given a state of another depth than the tokens that it matched.",
+    accepted="a key cut to the donated depth, as every modelled release cuts it",
+)
+
 CANNOT_START = Code(
     "GP005",
     "cannot-start",
@@ -387,6 +396,7 @@ CODES = {
         SLOT_OVERWRITTEN,
         SLOT_LABEL,
         KEY_OVERSHOT,
+        NODE_DEPTH,
         WINDOW_GRID,
         GUARD_PROTECTS_NOT,
         GUARD_NOT_EVALUATED,

@@ -7,7 +7,7 @@ import pytest
 
 from gridproof import catalogue
 
-DOCUMENTS = ("README.md",)
+DOCUMENTS = ("README.md", "docs/search.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 

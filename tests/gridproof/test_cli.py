@@ -198,7 +198,56 @@ def test_search_of_orders_with_its_limits(gridproof):
     late = gridproof("search", "--kind", "traces", *KIMI, "--timeout", "1e-9")
     assert late.code == 4 and "of 1" in late.err
     both = valid(gridproof("search", *KIMI, "--max-cases", "1", "--format", "json").out)
-    assert both["kind"] == "both" and len(both["cases"]) == 1
+    assert both["kind"] == "all" and len(both["cases"]) == 1
+
+
+def test_search_of_a_design_file_names_its_rules_faults_with_their_line(gridproof, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def swap(grid, seq_len, lookahead):\n    return seq_len / 0\n", encoding="utf-8"
+    )
+    run = gridproof("search", "--design-file", str(file), *KIMI)
+    assert run.code == 2 and f"{file}:2: swap(" in run.err and "Traceback" not in run.err
+
+
+def test_search_of_launches_is_a_note_or_a_case(gridproof):
+    refused = ("--kind", "launches", "--dcp-size", "8", "--mamba-track-interval", "96")
+    run = gridproof("search", *refused, "--page-size", "64", "--format", "json")
+    assert run.code == 0 and [c["code"] for c in valid(run.out)["cases"]] == ["GP006"]
+    wide = ("--kind", "launches", *KIMI, "--context-length", "511", "--format", "json")
+    run = gridproof("search", *wide)
+    assert run.code == 1 and [c["outcome"] for c in valid(run.out)["cases"]] == ["lost"]
+
+
+LISTED = (
+    ("[[launch]]\ncommand = 3", 2, "command must be a text"),
+    ("[[launch]]\ncommand = 'sglang serve \"'", 2, "No closing quotation"),
+    ("[[launch]]\ncomand = 'x'", 2, "did you mean 'command'"),
+    ("[[configuration]]\npage_size = [1, 2]", 2, "page_size must be one value"),
+    ("launch = 1", 2, "each headed [[launch]]"),
+    ("[[launch]]\ncommand = 'sglang serve --model-path x --disable-radix-cache'", 3, "no configuration"),
+    ("page_size = 1\n[[configuration]]\ndcp_size = 2", 2, "cannot be set beside it"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "said"), LISTED)
+def test_what_is_wrong_with_a_list_is_told(gridproof, tmp_path, text, code, said):
+    file = tmp_path / "list.toml"
+    file.write_text(text, encoding="utf-8")
+    run = gridproof("search", "--domain", str(file))
+    assert run.code == code and said in run.err
+
+
+def test_a_list_is_searched_as_its_configurations_are(gridproof, tmp_path):
+    file = tmp_path / "list.toml"
+    rows = [(64, 8), (64, 4), (64, 8)]
+    text = "".join(f"[[configuration]]\npage_size = {p}\ndcp_size = {d}\n" for p, d in rows)
+    file.write_text(text, encoding="utf-8")
+    kind = ("--engine", "sglang==0.5.18", "--kind", "configurations", "--format", "json")
+    listed = valid(gridproof("search", "--domain", str(file), *kind).out)
+    spread = valid(gridproof("search", "--page-size", "64", "--dcp-size", "4,8", *kind).out)
+    assert listed["cases"] == spread["cases"] and listed["complete"] and spread["complete"]
+    assert listed["domain"]["configurations"] == 2
 
 
 def test_search_of_a_design_and_exit_zero(gridproof):
@@ -315,6 +364,10 @@ BAD = [
     (("search", "--engine", "vllm"), 2, "accepted are 'sglang'"),
     (("search", "--design", "sglang-0.5.18+magic"), 2, "known are insert-guard, completed-swap"),
     (("search", "--engine", "sglang", "--design", "sglang-0.5.18"), 2, "give one of them"),
+    (("search", "--design-file", "none.py"), 2, "cannot be read"),
+    (("search", "--design-file", "none.py", "--engine", "sglang"), 2, "give one of them"),
+    (("search", "--jobs", "0"), 2, "jobs"),
+    (("search", "--context-length", "0"), 2, "context-length"),
     (("search", "--page-size", ""), 3, "empty set"),
     (("search", "--dcp-size", "8..1"), 3, "empty set"),
     (("search", "--kind", "traces", "--max-events", "0"), 2, "max-events"),

@@ -1,0 +1,8 @@
+"""A design of one's own: decode snapshots at the interval the operator asked for, as before SGLang PR 35412."""
+
+BASE = "sglang-0.5.23+completed-swap"
+
+
+def decode_grid(c):
+    """Tokens between decode snapshots."""
+    return c.mamba_track_interval
