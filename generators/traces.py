@@ -6,6 +6,7 @@ is left, every longer trace has been searched as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,16 +54,22 @@ class TraceSearch:
         self.scheduler = Scheduler(design, c)
         self.moves = Moves(self.scheduler, only_slots)
 
-    def run(self, most_events: int, wanted: Collection[Code] = ()) -> Found:
+    def run(
+        self, most_events: int, wanted: Collection[Code] = (), most_traces: int | None = None
+    ) -> Found:
         """The shortest trace of every code and set of causes, of at most so many events.
 
-        Where codes are `wanted`, it ends with the shortest traces of any of them.
+        Where codes are `wanted`, it ends with the shortest traces of any of them; else once there are `most_traces`.
         """
         found: list[Trace] = []
         frontier = [self._start(move) for move in self.moves.starts()]
         self._reached: dict[Any, list[frozenset[str]]] = {}
         events = 0
-        while frontier and events < most_events and not any(f.code in wanted for f in found):
+
+        def is_enough() -> bool:
+            return any(f.code in wanted for f in found) or len(found) >= (most_traces or math.inf)
+
+        while frontier and events < most_events and not is_enough():
             events += 1
             following, wrong = [], []
             for node in frontier:
