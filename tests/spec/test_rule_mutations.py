@@ -19,7 +19,7 @@ from spec import points
 from spec.numbers import divides, negation
 from spec.prove import shown
 from spec.sglang import checkpoints, life
-from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
 from spec.sglang.theorems import LIBRARY
 from spec.sglang.theorems import life as life_theorems
 from spec.sglang.theorems.library import having
@@ -27,7 +27,19 @@ from spec.theorem import Library, Statement, Theorem
 
 MODULES = {
     module.__name__.rpartition(".")[2]: module
-    for module in (checkpoints, life, decode, extend, flush, grids, insert, lookup, slots, verify)
+    for module in (
+        checkpoints,
+        life,
+        decode,
+        extend,
+        flush,
+        grids,
+        insert,
+        lookup,
+        slots,
+        tree,
+        verify,
+    )
 }
 SECONDS = 20  # of one core, for one theorem: the candidates are finitely many, so that this is met only by a fault
 
@@ -461,6 +473,28 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a lazy verify loses only the next one's", "life.verify_completed", "either(into_the_kept, both(_alone(c, slots), possible))", "both(_alone(c, slots), possible)"), "a_stale_lazy_label_is_not_donated_at_a_verify"),
     (Mutant("a finishing verify is promoted", "life.verify_completed", "last.where(finishes, promoted)", "promoted"), "a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before"),
     (Mutant("a lazy verify loses whatever it has alone", "life.verify_completed", "both(_alone(c, slots), possible)", "_alone(c, slots)"), "a_lazy_verify_that_finishes_far_from_a_boundary_donates_its_label"),
+    (Mutant("a donation overwrites the state there is", "tree.donated", "choose(node.has_state, node.state, state)", "state"), "a_node_that_has_a_state_keeps_it"),
+    (Mutant("a donation is lost", "tree.donated", "choose(node.has_state, node.state, state)", "node.state"), "a_donation_keeps_a_node_with_the_state_of_its_depth"),
+    (Mutant("a donation goes where there is a state", "tree.donated", "choose(node.has_state, node.state, state)", "choose(node.has_state, state, node.state)"), "a_node_that_has_a_state_keeps_it"),
+    (Mutant("a donation moves its node to its state", "tree.donated", "Node(node.depth,", "Node(state,"), "a_node_that_has_a_state_keeps_it"),
+    (Mutant("a split moves the state to the upper part", "tree.split", "Node(depth), Node(node.depth, node.state)", "Node(depth, node.state), Node(node.depth)"), "a_split_leaves_the_state_on_the_node_of_its_depth"),
+    (Mutant("a split leaves the state on both parts", "tree.split", "Node(depth), ", "Node(depth, node.state), "), "a_split_leaves_the_state_on_the_node_of_its_depth"),
+    (Mutant("a split makes up a state", "tree.split", "Node(depth), ", "Node(depth, depth), "), "a_split_leaves_the_state_on_the_node_of_its_depth"),
+    (Mutant("a split loses the state", "tree.split", "Node(node.depth, node.state)", "Node(node.depth)"), "a_split_leaves_the_state_on_the_node_of_its_depth"),
+    (Mutant("a split counts the lower part from its start", "tree.split", "Node(node.depth, node.state)", "Node(node.depth - depth, node.state)"), "a_split_leaves_the_state_on_the_node_of_its_depth"),
+    (Mutant("the upper part of a split ends where the node did", "tree.split", "Node(depth), ", "Node(node.depth), "), "a_split_leaves_the_state_on_the_node_of_its_depth"),
+    (Mutant("an eviction leaves the state", "tree.evicted", "Node(node.depth)", "node"), "an_eviction_moves_no_state"),
+    (Mutant("an eviction moves the state to the root", "tree.evicted", "Node(node.depth)", "Node(0, node.state)"), "an_eviction_moves_no_state"),
+    (Mutant("a match goes on to a node without a state", "tree.visited", "choose(node.has_state, node.depth, best.depth)", "node.depth"), "a_match_is_given_the_deepest_state_of_its_path"),
+    (Mutant("a match stays where it was", "tree.visited", "choose(node.has_state, node.depth, best.depth)", "best.depth"), "a_match_is_given_the_deepest_state_of_its_path"),
+    (Mutant("a match takes the state of the node before", "tree.visited", "choose(node.has_state, node.state, best.state)", "best.state"), "a_match_is_given_the_deepest_state_of_its_path"),
+    (Mutant("a match takes a state that is none", "tree.visited", "choose(node.has_state, node.state, best.state)", "node.state"), "a_match_is_given_the_deepest_state_of_its_path"),
+    (Mutant("a match goes from the deepest node on", "tree.given", "path, ROOT", "reversed(list(path)), ROOT"), "a_match_is_given_the_state_of_its_depth_short_of_its_prompt"),
+    (Mutant("a match gives the last node", "tree.given", "reduce(visited, path, ROOT)", "list(path)[-1]"), "a_match_is_given_the_state_of_its_depth_short_of_its_prompt"),
+    (Mutant("a match gives the root", "tree.given", "reduce(visited, path, ROOT)", "ROOT"), "a_match_is_given_the_state_of_its_depth_short_of_its_prompt"),
+    (Mutant("every node has a state", "tree.Node.has_state", "!= NO_STATE", ">= NO_STATE"), "a_match_is_given_the_state_of_its_depth_short_of_its_prompt"),
+    (Mutant("no node has a state", "tree.Node.has_state", "!= NO_STATE", "< NO_STATE"), "a_match_is_given_the_state_of_its_depth_short_of_its_prompt"),
+    (Mutant("the last label is kept in the other entry", "life.keeping", "next=1, kept=0", "next=0, kept=1"), "a_finish_donates_no_state_beyond_its_key"),
 )
 EQUIVALENT: tuple[tuple[Mutant, Theorem], ...] = (
     (Mutant("the old assertion asks for the prefix", "extend.depth_is_on_the_chunk", "divides(chunk, depth)", "divides(chunk, prefix)"), the_old_assertion_is_one_on_the_prefix),
@@ -529,7 +563,7 @@ def test_every_mutant_is_named_once_and_changes_its_function():
 
 def test_every_rule_has_a_mutant():
     mutated = {entry[0].where for entry in (*KILLED, *EQUIVALENT)}
-    for module in (decode, extend, flush, grids, insert, lookup, slots, verify):
+    for module in (decode, extend, flush, grids, insert, lookup, slots, tree, verify):
         short = module.__name__.rpartition(".")[2]
         own = {
             n

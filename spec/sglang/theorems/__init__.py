@@ -10,6 +10,7 @@ from spec.sglang.theorems import (
     life,
     lookup,
     slots,
+    tree,
     verify,
 )
 from spec.sglang.theorems.library import LIBRARY
@@ -25,5 +26,6 @@ __all__ = [
     "life",
     "lookup",
     "slots",
+    "tree",
     "verify",
 ]
