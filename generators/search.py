@@ -20,6 +20,7 @@ from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
+from spec.sglang import witnesses
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
@@ -149,6 +150,7 @@ def _survey(
         done += points
         survey.configurations += len(block)
         if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
+            witnesses.require(design, block.c)
             rank = ranks(order, block.numeric, smallest)
             _survey_periods(design, block, rank, survey)
             _survey_extends(design, block, rank, survey, reads_interval)
