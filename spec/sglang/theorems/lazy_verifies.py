@@ -137,9 +137,9 @@ def _with_a_verify_in_flight(second: Number, label: Number, kept: Number, new: N
     return Slots(kept, choose(second != 0, new, NO_SLOT), next=0, kept=0, label=label)
 
 
-def _planned_for(second: Number) -> Number:
+def _planned_for(slots: Slots) -> Number:
     """The entry that the verify in flight was planned for: the second one where it is held."""
-    return choose(second != 0, 1, 0)
+    return choose(slots.second == NO_SLOT, 0, 1)
 
 
 def _what_is_in_flight_is_told(
@@ -187,14 +187,31 @@ def _tokens_of_both(c: Any, accepted: Number, following: Number) -> dict[str, Tr
     }
 
 
+def _finishing(
+    design: Any,
+    c: Any,
+    slots: Slots,
+    pre: Number,
+    accepted: Number,
+    following: Number,
+    retained: Number,
+    fails: Truth,
+) -> Slots:
+    """The slots of a request that finishes at the verify in flight, of which `retained` tokens are kept; behind it
+    another one was launched, unless it is one of no tokens."""
+    launched, _ = _another_launched(design, c, slots, pre, accepted, following, fails)
+    entry = _planned_for(slots)
+    return life.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
+
+
 @theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
 def an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross(
     design, c, second, label, kept, new, pre, accepted, following, fails
 ):
     """With a lazy verify in flight, launching the next one and processing the result leave the label with its own state."""
     c = having(c, **LAZY)
-    grid, entry, end = design.grid("verify", c), _planned_for(second), pre + accepted
     slots = _with_a_verify_in_flight(second, label, kept, new)
+    grid, entry, end = design.grid("verify", c), _planned_for(slots), pre + accepted
     launched, planned = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
     after = life.verify_completed(design, c, launched, entry, pre, accepted, accepted)
     return Statement(
@@ -216,14 +233,15 @@ def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
     """What a lazy request donates whose last result is a verify's, another one in flight behind it or none, is the
     state of the label before that verify, or nothing."""
     c = having(c, **LAZY)
-    entry, slots = _planned_for(second), _with_a_verify_in_flight(second, label, kept, new)
-    launched, _ = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
+    slots = _with_a_verify_in_flight(second, label, kept, new)
+    after = _finishing(design, c, slots, pre, accepted, following, retained, fails != 0)
     donated = life.finished(design, c, after, key)
     return Statement(
         {
             **_tokens_of_both(c, accepted, following),
-            "the_invariant_held": _lazy_verify_invariant(design, c, slots, entry, pre, accepted),
+            "the_invariant_held": _lazy_verify_invariant(
+                design, c, slots, _planned_for(slots), pre, accepted
+            ),
         },
         implies(donated.saved, both(donated.state == donated.recorded, donated.recorded == label)),
     )
@@ -231,13 +249,13 @@ def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
 
 @theorem("life", least={**LEAST, "following": 0})
 def a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before(
-    design, c, second, label, kept, new, pre, accepted, following, fails, key
+    design, c, second, label, kept, pre, accepted, following, fails, key
 ):
     """Where a second slot is held, whatever the last verify and the one in flight passed, the label before is donated."""
     c = having(c, **LAZY)
-    entry, slots = _planned_for(second), _with_a_verify_in_flight(second, label, kept, new)
-    launched, _ = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, accepted, True)
+    slots = _lazy_between_verifies(second, label, kept)
+    launched = life.verify_launched(design, c, slots, _planned_for(slots), pre, accepted)
+    after = _finishing(design, c, launched, pre, accepted, following, accepted, fails != 0)
     donated = life.finished(design, c, after, key)
     return Statement(
         {
@@ -258,9 +276,8 @@ def a_lazy_verify_that_finishes_far_from_a_boundary_donates_its_label(
     the only slot."""
     c = having(c, **LAZY)
     grid, tokens, end = design.grid("verify", c), c.speculative_num_draft_tokens, pre + accepted
-    slots = _with_a_verify_in_flight(0, label, kept, 0)
-    launched, _ = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
-    after = life.verify_completed(design, c, launched, 0, pre, accepted, accepted, True)
+    slots = _lazy_between_verifies(0, label, kept)
+    after = _finishing(design, c, slots, pre, accepted, following, accepted, fails != 0)
     donated = life.finished(design, c, after, key)
     return Statement(
         {
@@ -276,23 +293,21 @@ def a_lazy_verify_that_finishes_far_from_a_boundary_donates_its_label(
 
 @theorem("life", proved_for="sglang-0.5.21", least={**LEAST, "following": 0})
 def a_stale_lazy_label_is_not_donated_at_a_verify(
-    design, c, second, label, kept, new, pre, accepted, following, retained, fails, key
+    design, c, second, label, kept, pre, accepted, following, retained, fails, key
 ):
-    """0.5.21 keeps the label of a state that a verify may overwrite in place, and a request that finishes at a verify,
-    or before one in flight, donates nothing under it."""
+    """0.5.21 keeps the label of a state that a verify overwrites in place, and a request that finishes at that verify, or
+    before one in flight that may do so, donates nothing under it, if all accepted tokens are kept."""
     c = having(c, **LAZY)
-    grid, entry = design.grid("verify", c), _planned_for(second)
-    slots = _with_a_verify_in_flight(second, label, kept, new)
-    overwritten = both(entry == slots.next, verify.crosses(grid, pre, accepted))
-    launched, _ = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
+    slots = _lazy_between_verifies(second, label, kept)
+    launched = life.verify_launched(design, c, slots, _planned_for(slots), pre, accepted)
+    after = _finishing(design, c, launched, pre, accepted, following, retained, fails != 0)
     donated = life.finished(design, c, after, key)
     return Statement(
         {
             **_tokens_of_both(c, accepted, following),
             "all_accepted_tokens_are_kept": retained == accepted,
             "the_key_reaches_the_label": label <= key,
-            "the_label_is_true_or_overwritten": either(label_is_true(slots, pre), overwritten),
+            "the_label_was_true": label_is_true(slots, pre),
         },
         implies(donated.saved, donated.state == donated.recorded),
     )
