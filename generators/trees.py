@@ -65,13 +65,17 @@ class Tree:
             self._hit(key)
             self.nodes[key] = tree.donated(self.nodes.get(key, Node(depth)), int(checkpoint.state))
 
+    def path(self, tokens: Sequence[int]) -> tuple[int, list[Node]]:
+        """How many tokens of a prompt the tree knows, and the nodes that a match of it comes by, the shallowest first."""
+        hit = self._hit(self._pages(tokens, int(lookup.longest_given(self.page, len(tokens)))))
+        nodes = (self.nodes.get(hit[:i]) for i in range(1, len(hit) + 1))
+        return len(hit) * self.page, [node for node in nodes if node]
+
     def match(self, tokens: Sequence[int]) -> dict[str, int | None]:
         """The node and state given to a prompt, and the depth it is told to keep a state at; all in tokens."""
-        hit = self._hit(self._pages(tokens, int(lookup.longest_given(self.page, len(tokens)))))
-        path = (self.nodes.get(hit[:i]) for i in range(1, len(hit) + 1))
-        node = tree.given(found for found in path if found)
-        grid = int(self.design.grid("extend", self.c))
-        point = int(lookup.branching_point(grid, len(hit) * self.page))
+        hit, path = self.path(tokens)
+        node = tree.given(path)
+        point = int(lookup.branching_point(int(self.design.grid("extend", self.c)), hit))
         told = point if lookup.is_told(point, node.depth) else None
         return {**told_of(node), "branching": told}
 
@@ -91,12 +95,22 @@ def tokens_of(inserts: Sequence[Insert]) -> list[list[int]]:
     return known
 
 
+def served(design: Design, c: Any, inserts: Sequence[Insert]) -> Tree:
+    """The tree after these requests were matched, computed and finished, one after the other."""
+    cache = Tree(design, c)
+    for tokens, request in zip(tokens_of(inserts), inserts, strict=True):
+        cache.match([*tokens[: request.key_length], 0])
+        cache.donate(tokens, request)
+    return cache
+
+
+def follower_tokens(inserts: Sequence[Insert], shared: int) -> list[int]:
+    """The prompt of a follower that shares so many tokens with the first request and has one of its own."""
+    return [*tokens_of(inserts)[0][:shared], 0]
+
+
 def given(
     design: Design, c: Any, inserts: Sequence[Insert], follower: int
 ) -> dict[str, int | None]:
     """What a follower is given that shares `follower` tokens with the first request and has one of its own."""
-    tree, known = Tree(design, c), tokens_of(inserts)
-    for tokens, request in zip(known, inserts, strict=True):
-        tree.match([*tokens[: request.key_length], 0])
-        tree.donate(tokens, request)
-    return tree.match([*known[0][:follower], 0])
+    return served(design, c, inserts).match(follower_tokens(inserts, follower))
