@@ -14,10 +14,10 @@ from generators.errors import Inconclusive
 from generators.launch import Launch
 from generators.orders import first_orders
 from generators.search import search
+from spec.sglang import witnesses
 from spec.sglang.configuration import Configuration, Guard
 from spec.sglang.designs import ABSOLUTE, Design, model_chunk
 from spec.sglang.rules import extend, grids
-from spec.sglang.witnesses import unwitnessed
 
 SCHEMA = "gridproof/findings/1"
 _READER_OF = {
@@ -347,8 +347,7 @@ def judge(
                 source,
             )
         )
-    if pairs := unwitnessed(design, c):
-        raise RuntimeError(f"no Bezout witnesses for {pairs}, on which the theorems rest")
+    witnesses.require(design, c)
     lost, wrong = _first_depths(design, c, cases)
     theorems = _rests_on(design, c, verdicts)
     alone = alone and theorems is None and _proved_alone(design, c)

@@ -22,6 +22,7 @@ from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.own_readers import OwnClass, own_classes, with_a_period
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
+from spec.sglang import witnesses
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
@@ -168,6 +169,7 @@ def _survey(
         done += points
         survey.configurations += len(block)
         if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
+            witnesses.require(design, block.c)
             rank = ranks(order, block.numeric, smallest)
             _survey_periods(design, block, rank, survey)
             _survey_own(design, block, rank, survey, own)

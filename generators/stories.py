@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+from generators.trees import told_of
 from spec.sglang.checkpoints import Checkpoint, node_of
 from spec.sglang.designs import Design
 from spec.sglang.request import Scheduler
+from spec.sglang.rules import tree
+from spec.sglang.rules.tree import Node
 
 
 @dataclass(frozen=True)
@@ -80,16 +83,12 @@ def verified(design: Design, c: Any, story: Verifies) -> Checkpoint:
 
 
 def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str, int | None]:
-    """What a follower is given after these checkpoints were inserted one after the other.
-
-    A node that has a state keeps it; the follower is given the deepest node that has one.
-    """
-    nodes: dict[int, int] = {}
+    """What a follower of the whole path is given after these checkpoints were inserted one after the other."""
+    nodes: dict[int, Node] = {}
     for checkpoint in donated:
-        if checkpoint.saved and (node := int(node_of(design, c, checkpoint))):
-            nodes.setdefault(node, int(checkpoint.state))
-    deepest = max(nodes, default=0)
-    return {"node": deepest, "state": nodes.get(deepest)}
+        if checkpoint.saved and (depth := int(node_of(design, c, checkpoint))):
+            nodes[depth] = tree.donated(nodes.get(depth, Node(depth)), int(checkpoint.state))
+    return told_of(tree.given(nodes[depth] for depth in sorted(nodes)))
 
 
 def follower_of(design: Design, c: Any, story: Story) -> dict[str, int | None]:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spec.sglang.designs import Design, current
-from spec.sglang.rules import grids, insert, lookup, slots
+from spec.sglang.checkpoints import node_of
+from spec.sglang.designs import Design
+from spec.sglang.life import finished, keeping
+from spec.sglang.rules import grids, lookup, tree
+from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.rules.tree import Node
 
 Key = tuple[tuple[int, ...], ...]  # the pages of a prefix, each the tuple of its tokens
-NO_DEPTH = slots.NO_DEPTH
 
 
 @dataclass(frozen=True)
@@ -28,52 +31,58 @@ class Insert:
 
 @dataclass
 class Tree:
-    """Nodes by their path, each with the tokens its state has consumed or None; for one design and configuration."""
+    """The nodes by their path, for one design and configuration."""
 
     design: Design
     c: Any
-    nodes: dict[Key, int | None] = field(default_factory=dict)
+    nodes: dict[Key, Node] = field(default_factory=dict)
+
+    @property
+    def page(self) -> int:
+        """Tokens of a tree page."""
+        return int(grids.tree_page(self.c))
 
     def _pages(self, tokens: Sequence[int], length: int) -> Key:
-        page = int(grids.tree_page(self.c))
+        page = self.page
         return tuple(tuple(tokens[i * page : (i + 1) * page]) for i in range(length // page))
 
     def _hit(self, key: Key) -> Key:
         """The longest prefix of a key that the tree knows; where it ends inside a node, that node is split."""
         known = {node[:i] for node in self.nodes for i in range(len(node) + 1)} | {()}
         hit = max((key[:i] for i in range(len(key) + 1) if key[:i] in known), key=len)
-        if hit:
-            self.nodes.setdefault(hit, None)
+        if hit and hit not in self.nodes:
+            below = min((node for node in self.nodes if node[: len(hit)] == hit), key=len)
+            self.nodes[hit], self.nodes[below] = tree.split(self.nodes[below], len(hit) * self.page)
         return hit
 
     def donate(self, tokens: Sequence[int], request: Insert) -> None:
-        """Insert what a finished request donates; a node that has a state keeps it."""
-        label, previous = request.donated, request.previous
-        depth, state = slots.label_cut_to_the_key(request.key_length, label), label
-        if self.design.fallback_slot:
-            depth = state = slots.label_within_the_key(request.key_length, label, previous)
-        page = grids.tree_page(self.c)
-        if not current(self.design.insert_guard)(page, state):
-            return
-        key = self._pages(tokens, int(insert.node_depth(page, request.key_length, depth)))
-        if key:
+        """Insert what a finished request donates."""
+        slots = keeping(request.donated, request.previous)
+        checkpoint = finished(self.design, self.c, slots, request.key_length)
+        depth = int(node_of(self.design, self.c, checkpoint)) if checkpoint.saved else 0
+        if depth:
+            key = self._pages(tokens, depth)
             self._hit(key)
-            self.nodes[key] = self.nodes.get(key) or int(state)
+            self.nodes[key] = tree.donated(self.nodes.get(key, Node(depth)), int(checkpoint.state))
+
+    def path(self, tokens: Sequence[int]) -> tuple[int, list[Node]]:
+        """How many tokens of a prompt the tree knows, and the nodes that a match of it comes by, the shallowest first."""
+        hit = self._hit(self._pages(tokens, int(lookup.longest_given(self.page, len(tokens)))))
+        nodes = (self.nodes.get(hit[:i]) for i in range(1, len(hit) + 1))
+        return len(hit) * self.page, [node for node in nodes if node]
 
     def match(self, tokens: Sequence[int]) -> dict[str, int | None]:
         """The node and state given to a prompt, and the depth it is told to keep a state at; all in tokens."""
-        page = int(grids.tree_page(self.c))
-        # A prompt's last token is never matched.
-        hit = self._hit(self._pages(tokens, int(lookup.longest_given(page, len(tokens)))))
-        held = [hit[:i] for i in range(1, len(hit) + 1) if self.nodes.get(hit[:i])]
-        node = held[-1] if held else ()
-        grid = int(self.design.grid("extend", self.c))
-        branching = int(lookup.branching_point(grid, len(hit) * page))
-        return {
-            "node": len(node) * page,
-            "state": self.nodes[node] if node else None,
-            "branching": branching if lookup.is_told(branching, len(node) * page) else None,
-        }
+        hit, path = self.path(tokens)
+        node = tree.given(path)
+        point = int(lookup.branching_point(int(self.design.grid("extend", self.c)), hit))
+        told = point if lookup.is_told(point, node.depth) else None
+        return {**told_of(node), "branching": told}
+
+
+def told_of(node: Node) -> dict[str, int | None]:
+    """What a follower is given with a node: its depth, and the tokens of its state, None where it has none."""
+    return {"node": int(node.depth), "state": int(node.state) if node.has_state else None}
 
 
 def tokens_of(inserts: Sequence[Insert]) -> list[list[int]]:
@@ -86,12 +95,22 @@ def tokens_of(inserts: Sequence[Insert]) -> list[list[int]]:
     return known
 
 
+def served(design: Design, c: Any, inserts: Sequence[Insert]) -> Tree:
+    """The tree after these requests were matched, computed and finished, one after the other."""
+    cache = Tree(design, c)
+    for tokens, request in zip(tokens_of(inserts), inserts, strict=True):
+        cache.match([*tokens[: request.key_length], 0])
+        cache.donate(tokens, request)
+    return cache
+
+
+def follower_tokens(inserts: Sequence[Insert], shared: int) -> list[int]:
+    """The prompt of a follower that shares so many tokens with the first request and has one of its own."""
+    return [*tokens_of(inserts)[0][:shared], 0]
+
+
 def given(
     design: Design, c: Any, inserts: Sequence[Insert], follower: int
 ) -> dict[str, int | None]:
     """What a follower is given that shares `follower` tokens with the first request and has one of its own."""
-    tree, known = Tree(design, c), tokens_of(inserts)
-    for tokens, request in zip(known, inserts, strict=True):
-        tree.match([*tokens[: request.key_length], 0])
-        tree.donate(tokens, request)
-    return tree.match([*known[0][:follower], 0])
+    return served(design, c, inserts).match(follower_tokens(inserts, follower))

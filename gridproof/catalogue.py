@@ -30,13 +30,13 @@ OUTSIDE_THE_SOLVER = (
     "",
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
-    "| induction: what holds at the start and is kept by every event holds for ever | `life` | start and each event "
+    "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
     "are theorems of their own; [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
     "Spacer does the induction |",
     "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
     "is a parameter that nothing is known of but its hypotheses |",
     "| cofactors `u·x + v·y = 1` exist for any two numbers (Euclid) | every lcm and gcd | computed and checked at each "
-    "printed witness, for every launch that `check` judges, and in the tests for a domain of configurations |",
+    "printed witness, for every launch that `check` judges and every configuration whose grids `search` looks at |",
     "| an asserted instance is an instance of its lemma; a product is one opaque name | every proof | lemmas are proved "
     "once, by both solvers; instances are made by substitution; an opaque name only admits more models |",
     "| the rules are the engine's | every family | the emitted tests on the released wheels |",

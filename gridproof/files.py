@@ -50,3 +50,11 @@ def write(path: Path, text: str) -> None:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
         raise BadInput(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def remove(path: Path) -> None:
+    """Remove a file."""
+    try:
+        path.unlink()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be removed ({error.strerror})") from None

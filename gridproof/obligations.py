@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,3 +107,41 @@ def _certify(folder: Path, obligation: Filed, limits: Limits) -> Certificate:
         trusted=trusted,
         size=size,
     )
+
+
+def remove_left_over(
+    folder: Path, obligations: Iterable[Filed], kept: Collection[str]
+) -> list[Path]:
+    """Remove what an earlier run wrote here and this one would not; the paths.
+
+    A proof and its reference file go together, and only where both read as written here.  Those of the obligations
+    stay, and those whose name is `kept`.
+    """
+    written = {obligation.file(folder, ".cpc") for obligation in obligations}
+    removed: list[Path] = []
+    for proof in _proofs_in(folder):
+        if proof not in written and proof.stem not in kept:
+            for path in (proof, proof.with_suffix(".smt2")):
+                files.remove(path)
+                removed.append(path)
+    return removed
+
+
+def _proofs_in(folder: Path) -> Iterator[Path]:
+    """The proofs in a folder that begin, as does the reference file beside each, in the way that is written here."""
+    for path in sorted([*folder.glob("*.cpc"), *folder.glob(f"{LEMMA_FOLDER}/*.cpc")]):
+        reference = path.with_suffix(".smt2")
+        names = {path.stem, path.stem.replace("-", " ")}
+        if _begins(path, {cvc5_opinion.reference_line(reference.name)}) and _begins(
+            reference, {smtlib.first_line(name) for name in names}
+        ):
+            yield path
+
+
+def _begins(path: Path, lines: Collection[str]) -> bool:
+    """Whether the first line of a file is one of these."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.readline().rstrip("\n") in lines
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -1,22 +1,35 @@
-"""Euclid's witnesses: what proofs take to exist for all pairs of numbers, computed and checked for given ones."""
+"""Euclid's witnesses: what proofs take to exist for all pairs of numbers, computed and checked for given ones.
+
+Numbers of at least 1: integers, or arrays of them, pair by pair.
+"""
 
 from __future__ import annotations
 
-import math
+from spec.numbers import Number, Truth, both, choose, gcd, largest, lcm
 
 
-def bezout(a: int, b: int) -> tuple[int, int]:
-    """Integers ``u, v`` with ``u * a + v * b == gcd(a, b)``."""
-    if b == 0:
-        return 1, 0
-    u, v = bezout(b, a % b)
-    return v, u - a // b * v
+def bezout(a: Number, b: Number) -> tuple[Number, Number]:
+    """Numbers ``u, v`` with ``u * a + v * b == gcd(a, b)``."""
+    u, v, next_u, next_v = 1, 0, 0, 1
+    while _any(b != 0):
+        whole = choose(b != 0, a // largest(b, 1), 0)
+        goes_on = b != 0
+        a, b = choose(goes_on, b, a), choose(goes_on, a - whole * b, 0)
+        u, next_u = choose(goes_on, next_u, u), u - whole * next_u
+        v, next_v = choose(goes_on, next_v, v), v - whole * next_v
+    return u, v
 
 
-def witnessed(a: int, b: int) -> bool:
-    """Whether lcm and gcd of two numbers of at least 1 are what proofs say of them, with the witnesses found here."""
-    multiple, divisor = math.lcm(a, b), math.gcd(a, b)
+def _any(truth: Truth) -> bool:
+    return bool(truth.any() if hasattr(truth, "any") else truth)
+
+
+def witnessed(a: Number, b: Number) -> Truth:
+    """Whether lcm and gcd of two numbers are what proofs say of them, with the witnesses found here."""
+    multiple, divisor = lcm(a, b), gcd(a, b)
     x, y = multiple // a, multiple // b
     u, v = bezout(x, y)
-    coprime = u * x + v * y == 1 and x >= 1 and y >= 1
-    return coprime and multiple == a * x == b * y and (a, b) == (divisor * y, divisor * x)
+    return both(
+        *(x >= 1, y >= 1, u * x + v * y == 1),
+        *(multiple == a * x, multiple == b * y, a == divisor * y, b == divisor * x),
+    )

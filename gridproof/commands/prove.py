@@ -132,7 +132,18 @@ def _write(output: Output, results, export: Path | None, proofs: Path | None, li
     if proofs is None:
         return None
     proved = obligations.of_results(r for r in results if r.verdict == "proved")
-    return obligations.certify(output, proofs, [*proved, *lemmas], limits)
+    return _certify(output, proofs, [*proved, *lemmas], {r.theorem.id for r in results}, limits)
+
+
+def _certify(output: Output, folder: Path, obligations, asked: set[str], limits):
+    """Write the proofs, and remove those of theorems that are no more or are no longer proved."""
+    from gridproof.obligations import certify, remove_left_over
+    from spec.sglang.theorems import LIBRARY
+
+    removed = remove_left_over(folder, obligations, {t.id for t in LIBRARY} - asked)
+    if removed:
+        output.note(f"{len(removed)} files of proofs that are no longer written were removed")
+    return certify(output, folder, obligations, limits)
 
 
 def _print(output: Output, results, solver_name, second, start_up: float, detailed: bool) -> None:

@@ -95,6 +95,11 @@ def admitted(c: Any) -> Slots:
     return Slots(UNWRITTEN, UNWRITTEN, next=0, kept=other(c, 0))
 
 
+def keeping(label: Number, previous: Number = NO_DEPTH) -> Slots:
+    """The slots of a request that keeps the state of its last label, with that of the one before in the other entry."""
+    return Slots(label, previous, next=1, kept=0, label=label, previous=previous)
+
+
 def prompt_launched(design: Design, c: Any, slots: Slots, checkpoint: Checkpoint) -> Slots:
     """After the launch of an extend: its checkpoint, if any, is written and kept."""
     entry = slots.next

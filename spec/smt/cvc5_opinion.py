@@ -76,6 +76,11 @@ def decide(query: Query, limits: Limits = Limits()) -> Answer:
     return _asked(query, limits, {})[1]
 
 
+def reference_line(reference: str) -> str:
+    """The line that a proof begins with which takes its names and assertions from the file `reference`."""
+    return f'(reference "{reference}")'
+
+
 def proof(query: Query, reference: str, limits: Limits = Limits()) -> Proof | None:
     """cvc5's proof that the formulas cannot hold together, None where it finds none.
 
@@ -89,7 +94,7 @@ def proof(query: Query, reference: str, limits: Limits = Limits()) -> Proof | No
     # What cvc5 puts around all commands together (from 1.3) is no part of them.
     commands = re.sub(r"\A\(\n|\n\)\n*\Z", "", printed)
     return Proof(
-        text=f'(reference "{reference}")\n{commands.rstrip()}\n',
+        text=f"{reference_line(reference)}\n{commands.rstrip()}\n",
         steps=len(re.findall(r"^\(step", commands, re.MULTILINE)),
         trusted=len(re.findall(r":rule trust\b", commands)),
     )

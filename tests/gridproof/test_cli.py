@@ -81,6 +81,43 @@ def test_prove_with_proofs_of_cvc5(gridproof, tmp_path):
     assert f"{len(document['proofs'])} of {len(document['proofs'])} proofs by cvc5" in told.out
 
 
+def _pair(folder, name, reads_as):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.cpc").write_text(f'(reference "{reads_as}.smt2")\n(step)\n')
+    (folder / f"{name}.smt2").write_text(f"; {reads_as}\n(set-logic QF_LIA)\n")
+
+
+def _names(folder):
+    return {str(path.relative_to(folder)) for path in folder.glob("**/*.*")}
+
+
+def test_proofs_that_are_no_longer_written_are_removed_and_nothing_else(gridproof, tmp_path):
+    gridproof(*FLUSH, "--proofs", str(tmp_path))
+    written = _names(tmp_path)
+    _pair(tmp_path, "a_theorem_that_was_renamed", "a_theorem_that_was_renamed")
+    _pair(tmp_path / "lemmas", "a-lemma-that-was-renamed", "a-lemma-that-was-renamed")
+    gone = _names(tmp_path) - written
+    _pair(tmp_path, "decode_checkpoint_lands_on_a_node", "decode_checkpoint_lands_on_a_node")
+    _pair(tmp_path, "somebody_elses", "another_name")
+    _pair(tmp_path / "deeper", "a_theorem_that_was_renamed", "a_theorem_that_was_renamed")
+    (tmp_path / "alone.cpc").write_text('(reference "alone.smt2")\n')
+    before = _names(tmp_path)
+    run = gridproof(*FLUSH, "--proofs", str(tmp_path))
+    assert run.code == 0 and f"{len(gone)} files of proofs" in run.err
+    assert _names(tmp_path) == before - gone
+
+
+def test_the_proof_of_a_theorem_that_is_no_longer_proved_is_removed(
+    gridproof, tmp_path, monkeypatch
+):
+    from spec.sglang.rules import flush
+
+    gridproof(*FLUSH, "--proofs", str(tmp_path))
+    monkeypatch.setattr(flush, "flush_step", lambda interval, seq_len: seq_len == interval)
+    run = gridproof(*FLUSH, "--proofs", str(tmp_path))
+    assert run.code == 1 and not list(tmp_path.glob("*.*"))
+
+
 @pytest.mark.parametrize("lacking", ["a step on trust", "a proof"])
 def test_a_proof_that_cannot_be_checked_exits_4_and_is_named(
     gridproof, tmp_path, monkeypatch, lacking

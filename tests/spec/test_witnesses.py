@@ -3,7 +3,9 @@
 import math
 import random
 from itertools import product
+from types import SimpleNamespace
 
+import numpy
 import pytest
 
 from spec import euclid
@@ -22,6 +24,29 @@ def test_witnesses_exist_for_a_domain_of_configurations():
                 seen.update(pairs(CURRENT, c))
     assert len(seen) > 10_000
     assert [pair for pair in seen if not witnessed(*pair)] == []
+
+
+@pytest.mark.parametrize("kind", [numpy.int64, object])
+def test_arrays_are_witnessed_as_integers_are(monkeypatch, kind):
+    fields = {"page_size": (1, 48, 64), "dcp_size": (1, 3, 8), "mamba_track_interval": (64, 96)}
+    columns = numpy.meshgrid(*fields.values())
+    arrays = {n: column.ravel().astype(kind) for n, column in zip(fields, columns, strict=True)}
+    c = SimpleNamespace(**arrays, mamba_chunk_size=64)
+    assert unwitnessed(CURRENT, c) == []
+    sound = euclid.bezout
+    # A witness is wrong where the second number is the smaller one.
+    monkeypatch.setattr(euclid, "bezout", lambda a, b: (sound(a, b)[0] + (a > b), sound(a, b)[1]))
+    rows = zip(*(column.tolist() for column in arrays.values()), strict=True)
+    singly = [unwitnessed(CURRENT, Configuration(*row, mamba_chunk_size=64)) for row in rows]
+    assert set(unwitnessed(CURRENT, c)) == {pair for found in singly for pair in found} != set()
+
+
+def test_a_domain_without_witnesses_is_not_searched(gridproof, monkeypatch):
+    search = ("search", "--kind", "configurations", "--dcp-size", "1..8")
+    assert gridproof(*search).code != 70
+    monkeypatch.setattr(euclid, "bezout", lambda a, b: (1, 1))
+    run = gridproof(*search)
+    assert run.code == 70 and "Bezout" in run.err and not run.out
 
 
 def test_witnesses_exist_for_large_numbers():

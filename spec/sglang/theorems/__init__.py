@@ -6,9 +6,11 @@ from spec.sglang.theorems import (
     flush,
     grids,
     insert,
+    lazy_verifies,
     life,
     lookup,
     slots,
+    tree,
     verify,
 )
 from spec.sglang.theorems.library import LIBRARY
@@ -20,8 +22,10 @@ __all__ = [
     "flush",
     "grids",
     "insert",
+    "lazy_verifies",
     "life",
     "lookup",
     "slots",
+    "tree",
     "verify",
 ]

@@ -1,7 +1,7 @@
 """A donation hangs on the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
 
 from spec.numbers import both, divides, either
-from spec.sglang.life import Slots, finished
+from spec.sglang.life import finished, keeping
 from spec.sglang.rules import grids, insert, slots
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
@@ -51,8 +51,7 @@ def the_insert_guard_refuses_no_depth_with_a_node(design, c, depth):
 
 def _finish(design, c, key, label, previous):
     """What a finish donates of two entries that hold the states of their labels."""
-    held = Slots(label, previous, next=1, kept=0, label=label, previous=previous)
-    return finished(design, c, held, key)
+    return finished(design, c, keeping(label, previous), key)
 
 
 @theorem(

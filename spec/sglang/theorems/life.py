@@ -28,7 +28,7 @@ KEEPING_A_STALE_LABEL = RELEASES[:5]
 MOST_OUTSTANDING = 2
 
 
-def _label_is_true(slots: Slots, completed: Number) -> Truth:
+def label_is_true(slots: Slots, completed: Number) -> Truth:
     """Where there is a label, the state that is kept has consumed just that, and its step has completed."""
     kept = both(slots.state(slots.kept) == slots.label, slots.label <= completed)
     return either(slots.label == NO_DEPTH, kept)
@@ -51,7 +51,7 @@ def _boundary_is_in_the_next_entry(
 def _eager_invariant(design: Any, c: Any, slots: Slots, completed: Number, ahead: Number) -> Truth:
     """What holds of eager slots after every event."""
     return both(
-        _label_is_true(slots, completed),
+        label_is_true(slots, completed),
         slots.kept != slots.next,
         _boundary_is_in_the_next_entry(design, c, slots, completed, ahead),
     )
@@ -62,7 +62,7 @@ def _lazy_invariant(design: Any, c: Any, slots: Slots, completed: Number, ahead:
     second = life.other(c, slots.next)
     alone = slots.state(second) == NO_SLOT
     return both(
-        _label_is_true(slots, completed),
+        label_is_true(slots, completed),
         implies(negation(_boundary_ahead(design, c, completed, ahead)), alone),
         implies(alone, slots.kept == slots.next),
         implies(negation(alone), slots.kept == second),
@@ -98,7 +98,7 @@ def _lazy(next_entry: Number, second: Number, label: Number, kept: Number, new: 
     )
 
 
-_LEAST = dict.fromkeys(
+LEAST = dict.fromkeys(
     (
         *("next_entry", "second", "label", "kept", "new", "completed", "ahead"),
         *("fails", "key", "wanted", "depth", "state", "previous", "finishes"),
@@ -108,7 +108,7 @@ _LEAST = dict.fromkeys(
 )
 
 
-@theorem("life", proved_for=COMPLETED_SWAP, least=_LEAST)
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
 def a_prompts_checkpoint_establishes_the_eager_invariant(
     design, c, wanted, depth, state, completed
 ):
@@ -125,7 +125,7 @@ def a_prompts_checkpoint_establishes_the_eager_invariant(
     )
 
 
-@theorem("life", proved_for=COMPLETED_SWAP, least=_LEAST)
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
 def a_launch_of_an_eager_step_keeps_the_invariant(
     design, c, next_entry, label, kept, new, completed, ahead
 ):
@@ -142,7 +142,7 @@ def a_launch_of_an_eager_step_keeps_the_invariant(
     )
 
 
-@theorem("life", proved_for=COMPLETED_SWAP, refuted_by=RELEASES, least=_LEAST)
+@theorem("life", proved_for=COMPLETED_SWAP, refuted_by=RELEASES, least=LEAST)
 def a_result_of_an_eager_step_keeps_the_invariant(
     design, c, next_entry, label, kept, new, completed, ahead
 ):
@@ -160,7 +160,7 @@ def a_result_of_an_eager_step_keeps_the_invariant(
     )
 
 
-@theorem("life", proved_for=COMPLETED_SWAP, least=_LEAST)
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
 def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
     design, c, next_entry, label, kept, new, completed, ahead
 ):
@@ -177,7 +177,7 @@ def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
     )
 
 
-@theorem("life", proved_for=COMPLETED_SWAP, least=_LEAST)
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
 def an_eager_finish_donates_the_state_of_its_label(
     design, c, next_entry, label, kept, new, completed, ahead, key
 ):
@@ -193,7 +193,7 @@ def an_eager_finish_donates_the_state_of_its_label(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_completed_boundary_is_labelled(design, c, next_entry, label, kept, new, seq_len, ahead):
     """No boundary passes without a label: a design that checkpoints nothing is not right."""
     c = having(c, **EAGER)
@@ -205,7 +205,25 @@ def a_completed_boundary_is_labelled(design, c, next_entry, label, kept, new, se
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", refuted_by=RELEASES[:1], least=LEAST)
+def a_result_keeps_the_entry_that_its_own_step_wrote(
+    design, c, next_entry, label, kept, new, seq_len
+):
+    """Where the result before a boundary comes between its launch and the next one, the boundary's result keeps the entry
+    that it was written to, on a grid of one token as well, where the step ahead is another boundary."""
+    c = having(c, **EAGER)
+    before = _eager(next_entry, label, kept, new)
+    slots = life.step_launched(design, c, before, seq_len)
+    slots = life.step_completed(design, c, slots, seq_len - 1, 1)
+    slots = life.step_launched(design, c, slots, seq_len + 1)
+    after = life.step_completed(design, c, slots, seq_len, 1)
+    return Statement(
+        {"the_step_is_a_boundary": divides(design.grid("decode", c), seq_len)},
+        after.kept == next_entry,
+    )
+
+
+@theorem("life", least=LEAST)
 def a_prompts_checkpoint_establishes_the_lazy_invariant(design, c, wanted, depth, state, completed):
     """A new lazy request holds one slot, which is the kept and the next one, and its label, if any, is true."""
     c = having(c, **LAZY)
@@ -220,7 +238,7 @@ def a_prompts_checkpoint_establishes_the_lazy_invariant(design, c, wanted, depth
     )
 
 
-@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=_LEAST)
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
 def a_launch_of_a_lazy_step_keeps_the_invariant(
     design, c, next_entry, second, label, kept, new, completed, ahead, fails
 ):
@@ -236,7 +254,7 @@ def a_launch_of_a_lazy_step_keeps_the_invariant(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_result_of_a_lazy_step_keeps_the_invariant(
     design, c, next_entry, second, label, kept, new, completed, ahead
 ):
@@ -255,7 +273,7 @@ def a_result_of_a_lazy_step_keeps_the_invariant(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state(
     design, c, next_entry, second, label, kept, new, completed, ahead
 ):
@@ -272,7 +290,7 @@ def a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_lazy_finish_donates_the_state_of_its_label(
     design, c, next_entry, second, label, kept, new, completed, ahead, key
 ):
@@ -288,7 +306,7 @@ def a_lazy_finish_donates_the_state_of_its_label(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, completed):
     """Without the overlap scheduler one slot suffices: each result comes before the next launch."""
     c = having(c, **SYNCHRONOUS)
@@ -296,8 +314,8 @@ def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, complete
     launched = life.step_launched(design, c, slots, completed + 1)
     after = life.step_completed(design, c, launched, completed + 1, 0)
     return Statement(
-        {"the_label_was_true": _label_is_true(slots, completed)},
-        both(_label_is_true(after, completed + 1), after.kept == 0, after.next == 0),
+        {"the_label_was_true": label_is_true(slots, completed)},
+        both(label_is_true(after, completed + 1), after.kept == 0, after.next == 0),
     )
 
 
@@ -311,7 +329,7 @@ def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, se
     )
 
 
-@theorem("life", least={**_LEAST, "pre": 0})
+@theorem("life", least={**LEAST, "pre": 0})
 def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
     design, c, next_entry, label, kept, new, pre, accepted, following
 ):
@@ -332,21 +350,21 @@ def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
             "no_two_in_a_row_cross": negation(
                 both(verify.crosses(grid, pre, accepted), verify.crosses(grid, end, following))
             ),
-            "the_label_was_true": _label_is_true(slots, pre),
+            "the_label_was_true": label_is_true(slots, pre),
             "the_one_in_flight_is_in_the_next_entry": in_flight_is_in_the_next_entry(
                 slots, slots.next, pre, accepted
             ),
             "the_next_entry_is_0_or_1": next_entry <= 1,
         },
         both(
-            _label_is_true(after, end),
+            label_is_true(after, end),
             after.kept != after.next,
             in_flight_is_in_the_next_entry(after, slots.next, end, following),
         ),
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_finish_without_overlap_donates_the_state_of_its_label(
     design, c, label, previous, kept, completed, key
 ):
@@ -355,12 +373,12 @@ def a_finish_without_overlap_donates_the_state_of_its_label(
     slots = Slots(kept, NO_SLOT, next=0, kept=0, label=label, previous=previous)
     donated = life.finished(design, c, slots, key)
     return Statement(
-        {"the_label_was_true": _label_is_true(slots, completed)},
+        {"the_label_was_true": label_is_true(slots, completed)},
         implies(donated.saved, donated.state == donated.recorded),
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_prompt_donates_its_checkpoint_and_nothing_else(design, c, wanted, depth, state):
     """The result of a prompt donates the checkpoint that its launch wrote, as written, and only where one was wanted."""
     c = having(c, **EAGER)
@@ -374,7 +392,7 @@ def a_prompt_donates_its_checkpoint_and_nothing_else(design, c, wanted, depth, s
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
     design, c, next_entry, label, kept, new, wanted, depth, state
 ):
@@ -388,7 +406,7 @@ def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
     )
 
 
-@theorem("life", proved_for="sglang-0.5.17", least=_LEAST)
+@theorem("life", proved_for="sglang-0.5.17", least=LEAST)
 def a_release_that_derives_what_it_keeps_keeps_what_a_prompt_wrote(
     design, c, next_entry, label, kept, new, wanted, depth, state
 ):
@@ -399,7 +417,7 @@ def a_release_that_derives_what_it_keeps_keeps_what_a_prompt_wrote(
     return Statement({"the_chunk_has_a_checkpoint": wanted != 0}, after.state(after.kept) == state)
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_prompts_result_leaves_nothing_to_donate_twice(
     design, c, next_entry, label, previous, kept, new, key
 ):
@@ -416,7 +434,7 @@ def a_prompts_result_leaves_nothing_to_donate_twice(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_finish_donates_the_label_that_its_key_reaches(
     design, c, next_entry, label, previous, kept, new, key
 ):
@@ -434,7 +452,7 @@ def a_finish_donates_the_label_that_its_key_reaches(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_finish_falls_back_on_the_label_before(design, c, next_entry, label, previous, kept, new, key):
     """Where the key is shorter than the label and reaches the one before, the state of the one before is donated."""
     c = having(c, **EAGER)
@@ -451,7 +469,7 @@ def a_finish_falls_back_on_the_label_before(design, c, next_entry, label, previo
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_finish_with_a_key_shorter_than_both_labels_donates_nothing(
     design, c, next_entry, label, previous, kept, new, key
 ):
@@ -467,7 +485,7 @@ def a_finish_with_a_key_shorter_than_both_labels_donates_nothing(
     )
 
 
-@theorem("life", proved_for="sglang-0.5.21", least=_LEAST)
+@theorem("life", proved_for="sglang-0.5.21", least=LEAST)
 def an_old_finish_names_no_depth_beyond_its_key_or_its_state(
     design, c, next_entry, label, kept, new, key
 ):
@@ -480,7 +498,7 @@ def an_old_finish_names_no_depth_beyond_its_key_or_its_state(
     )
 
 
-@theorem("life", proved_for=COMPLETED_SWAP, least=_LEAST)
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
 def a_labelled_boundary_leaves_the_one_before_in_the_other_entry(
     design, c, next_entry, label, kept, new, completed, ahead
 ):
@@ -499,7 +517,7 @@ def a_labelled_boundary_leaves_the_one_before_in_the_other_entry(
     )
 
 
-@theorem("life", proved_for="sglang-0.5.17", least=_LEAST)
+@theorem("life", proved_for="sglang-0.5.17", least=LEAST)
 def a_label_of_the_launched_length_is_ahead_of_its_step(
     design, c, next_entry, label, kept, new, seq_len, ahead
 ):
@@ -516,7 +534,7 @@ def a_label_of_the_launched_length_is_ahead_of_its_step(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_lazy_step_forgets_its_label_only_where_no_slot_can_be_had(
     design, c, next_entry, second, label, kept, new, completed, ahead, fails
 ):
@@ -527,7 +545,7 @@ def a_lazy_step_forgets_its_label_only_where_no_slot_can_be_had(
     return Statement({"a_slot_can_be_had": fails == 0}, after.label == label)
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
     design, c, next_entry, second, label, kept, new, completed, ahead, key
 ):
@@ -547,7 +565,7 @@ def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_boundary_in_flight_in_the_second_slot_does_not_cost_the_label(
     design, c, next_entry, label, new, number, key
 ):
@@ -568,7 +586,7 @@ def a_boundary_in_flight_in_the_second_slot_does_not_cost_the_label(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_lazy_step_that_finishes_on_a_boundary_donates_it(
     design, c, next_entry, second, label, kept, new, seq_len, ahead, key
 ):
@@ -586,7 +604,7 @@ def a_lazy_step_that_finishes_on_a_boundary_donates_it(
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def a_lazy_step_that_goes_on_may_still_donate(
     design, c, next_entry, second, label, kept, new, seq_len, ahead, finishes
 ):
@@ -597,7 +615,7 @@ def a_lazy_step_that_goes_on_may_still_donate(
     return Statement({"the_request_goes_on": finishes == 0}, after.donates)
 
 
-@theorem("life", proved_for="sglang-0.5.21", least=_LEAST)
+@theorem("life", proved_for="sglang-0.5.21", least=LEAST)
 def a_stale_lazy_label_is_not_donated(
     design, c, next_entry, second, label, kept, new, completed, ahead, key
 ):
@@ -615,7 +633,7 @@ def a_stale_lazy_label_is_not_donated(
             "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
             "the_key_reaches_the_label": after.label <= key,
             "the_label_is_true_or_overwritten": either(
-                _label_is_true(slots, completed), overwritten
+                label_is_true(slots, completed), overwritten
             ),
             "the_rest_of_the_invariant_held": _lazy_invariant(
                 design, c, forgetful, completed, ahead + 1
@@ -625,7 +643,7 @@ def a_stale_lazy_label_is_not_donated(
     )
 
 
-@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=_LEAST)
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
 def an_eager_verify_keeps_its_label_true(
     design, c, next_entry, label, kept, new, pre, accepted, retained
 ):
@@ -637,15 +655,15 @@ def an_eager_verify_keeps_its_label_true(
     return Statement(
         {
             "the_next_entry_is_0_or_1": next_entry <= 1,
-            "the_label_was_true": _label_is_true(slots, pre),
+            "the_label_was_true": label_is_true(slots, pre),
             "a_verify_is_within_the_grid": accepted <= design.grid("verify", c),
             "no_more_is_kept_than_accepted": retained <= accepted,
         },
-        both(_label_is_true(after, pre + retained), after.kept != after.next),
+        both(label_is_true(after, pre + retained), after.kept != after.next),
     )
 
 
-@theorem("life", least=_LEAST)
+@theorem("life", least=LEAST)
 def an_eager_verify_labels_what_it_passes_and_remembers_the_label_before(
     design, c, next_entry, label, kept, new, pre, accepted, depth
 ):
@@ -667,117 +685,3 @@ def an_eager_verify_labels_what_it_passes_and_remembers_the_label_before(
             after.state(life.other(c, after.kept)) == kept,
         ),
     )
-
-
-def _lazy_verify(
-    design: Any,
-    c: Any,
-    slots: Slots,
-    committed: Number,
-    pre: Number,
-    accepted: Number,
-    retained: Number,
-    fails: Truth,
-) -> Slots:
-    """Lazy slots after a verify from `pre` that was planned when `committed` tokens were known."""
-    planned, entry = life.verify_planned(design, c, slots, committed, fails)
-    launched = life.verify_launched(design, c, planned, entry, pre, accepted)
-    return life.verify_completed(design, c, launched, entry, pre, accepted, retained)
-
-
-def _lazy_between_verifies(second: Number, label: Number, kept: Number) -> Slots:
-    """Lazy slots that keep the next entry, the first one; a `second` slot, where one is held, was planned in vain."""
-    held = choose(second != 0, life.UNWRITTEN, NO_SLOT)
-    return Slots(kept, held, next=0, kept=0, label=label)
-
-
-def _verify_lengths(
-    design: Any, c: Any, committed: Number, pre: Number, accepted: Number, retained: Number
-) -> dict[str, Truth]:
-    """What is known of the lengths of a verify."""
-    tokens = c.speculative_num_draft_tokens
-    return {
-        "at_most_one_verify_is_not_committed": both(committed <= pre, pre <= committed + tokens),
-        "no_more_is_accepted_than_drafted": accepted <= tokens,
-        "a_verify_is_within_the_grid": accepted <= design.grid("verify", c),
-        "no_more_is_kept_than_accepted": retained <= accepted,
-    }
-
-
-@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=_LEAST)
-def a_lazy_verify_keeps_its_label_true(
-    design, c, second, label, kept, committed, pre, accepted, retained, fails
-):
-    """A lazy verify labels the slot it wrote, and forgets the label of a slot that it may overwrite in place."""
-    c = having(c, **LAZY)
-    slots = _lazy_between_verifies(second, label, kept)
-    after = _lazy_verify(design, c, slots, committed, pre, accepted, retained, fails != 0)
-    return Statement(
-        {
-            **_verify_lengths(design, c, committed, pre, accepted, retained),
-            "the_label_was_true": _label_is_true(slots, pre),
-        },
-        both(_label_is_true(after, pre + retained), after.kept == after.next),
-    )
-
-
-@theorem("life", least=_LEAST)
-def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
-    design, c, second, label, kept, pre, accepted, depth
-):
-    """A boundary that a lazy verify passes is labelled, and one slot is held behind it."""
-    c = having(c, **LAZY)
-    slots = _lazy_between_verifies(second, label, kept)
-    after = _lazy_verify(design, c, slots, pre, pre, accepted, accepted, False)
-    return Statement(
-        {
-            "no_more_is_accepted_than_drafted": accepted <= c.speculative_num_draft_tokens,
-            "the_depth_is_on_the_grid": divides(design.grid("verify", c), depth),
-            "the_depth_lies_beyond_the_start": depth > pre,
-            "the_depth_is_accepted": depth <= pre + accepted,
-        },
-        both(after.label >= depth, after.state(life.other(c, after.next)) == NO_SLOT),
-    )
-
-
-@theorem("life", least=_LEAST)
-def a_plan_far_from_a_boundary_changes_nothing(
-    design, c, second, label, kept, number, distance, fails
-):
-    """Where the next boundary is beyond two verifies, a plan takes no slot, forgets no label and leaves the entry."""
-    c = having(c, **LAZY)
-    grid = design.grid("verify", c)
-    slots = _lazy_between_verifies(second, label, kept)
-    planned, entry = life.verify_planned(design, c, slots, number * grid - distance, fails != 0)
-    return Statement(
-        {
-            "the_boundary_is_beyond_two_verifies": distance > 2 * c.speculative_num_draft_tokens,
-            "it_is_the_next_one": distance <= grid,
-        },
-        both(entry == slots.next, planned.label == label, planned.second == slots.second),
-    )
-
-
-@theorem("life", least=_LEAST)
-def a_plan_for_which_no_slot_can_be_had_writes_in_place(
-    design, c, second, label, kept, committed, fails
-):
-    """Where the allocation of a second slot fails, none is held and the verify writes the one there is."""
-    c = having(c, **LAZY)
-    slots = _lazy_between_verifies(second, label, kept)
-    planned, entry = life.verify_planned(design, c, slots, committed, fails != 0)
-    return Statement(
-        {"no_slot_can_be_had": fails != 0, "no_second_one_is_held": second == 0},
-        both(entry == slots.next, planned.second == NO_SLOT),
-    )
-
-
-@theorem("life", least=_LEAST)
-def a_plan_that_has_a_second_slot_forgets_no_label(
-    design, c, second, label, kept, committed, fails
-):
-    """Where a second slot is held from an earlier plan, none is allocated, so that nothing can fail."""
-    c = having(c, **LAZY)
-    slots = _lazy_between_verifies(second, label, kept)
-    planned, _ = life.verify_planned(design, c, slots, committed, fails != 0)
-    return Statement({"a_second_one_is_held": second != 0}, planned.label == label)

@@ -20,6 +20,7 @@ from tests.engines.sglang.comparison import DRAFT_TOKENS, engine
 
 EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "400"))
 MOST_TOKENS = 2_400
+LONGEST_KEY = 330
 
 many = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
@@ -93,8 +94,8 @@ def verified(draw):
 @st.composite
 def inserts(draw):
     """One to three finished requests; each later one donates beyond what it shares with the first."""
-    first = draw(st.integers(1, 330))
-    found = [Insert(0, first, draw(st.integers(1, 330)))]
+    first = draw(st.integers(1, LONGEST_KEY))
+    found = [Insert(0, first, draw(st.integers(1, LONGEST_KEY)))]
     if draw(st.booleans()):
         found = [replace(found[0], previous=draw(st.integers(0, found[0].donated - 1)))]
     for _ in range(draw(st.integers(0, 2))):
@@ -102,6 +103,18 @@ def inserts(draw):
         donated = shared + draw(st.integers(64, 200))
         found.append(Insert(shared, donated + draw(st.integers(0, 70)), donated))
     return found
+
+
+@st.composite
+def one_path(draw):
+    """Two finished requests of the same tokens, of which the second donates deeper, and one that leaves their path."""
+    first, second = sorted(draw(st.sets(st.integers(64, LONGEST_KEY), min_size=2, max_size=2)))
+    shared = draw(st.integers(first, LONGEST_KEY))
+    return [
+        Insert(0, LONGEST_KEY, first),
+        Insert(LONGEST_KEY, LONGEST_KEY + 1, second),
+        Insert(shared, shared + 100, shared + 64),
+    ]
 
 
 @st.composite
@@ -172,7 +185,7 @@ def test_results_around_a_boundary_conform(data, c, k, earlier, own):
 
 
 @pytest.mark.parametrize("core", CORES)
-@given(c=configurations(), requests=inserts(), share=st.integers(0, 330))
+@given(c=configurations(), requests=inserts(), share=st.integers(0, LONGEST_KEY))
 @many
 def test_the_tree_conforms(core, c, requests, share):
     shared = min(share, requests[0].key_length)
@@ -181,6 +194,24 @@ def test_the_tree_conforms(core, c, requests, share):
     except engine.NotComparable as reason:
         pytest.skip(str(reason))
     same(answers)
+
+
+@pytest.mark.parametrize("core", CORES)
+@given(
+    c=configurations().filter(lambda c: c.tree_page <= 64),
+    requests=one_path(),
+    shared=st.integers(128, LONGEST_KEY),
+    states=st.integers(1, 3),
+)
+@few
+def test_an_eviction_from_the_tree_moves_no_state(core, c, requests, shared, states):
+    try:
+        observed, possible = comparison.evictions(c, core, requests, shared, states)
+    except engine.NotComparable as reason:
+        pytest.skip(str(reason))
+    assert observed in possible
+    if states >= len(requests):
+        assert observed == {"node": 0, "state": None}
 
 
 @given(c=configurations(), stop=st.integers(2, MOST_TOKENS))
