@@ -18,10 +18,11 @@ from generators.design_files import own_rules
 from generators.faults import faults, unstated
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
+from generators.own_rules import OwnRule
 from generators.published import configurations, verdicts
 from gridproof import files
 from gridproof.explaining import example_of, facts
-from spec.sglang.designs import DESIGNS, RELEASES
+from spec.sglang.designs import DESIGNS, RELEASES, Design
 from spec.sglang.theorems import LIBRARY
 
 OUTSIDE_THE_SOLVER = (
@@ -255,8 +256,8 @@ def reported() -> str:
         "| --- | --- | --- | --- |",
     ]
     for fault in faults():
-        rules = ", ".join(f"`{name}`" for name in own_rules(fault.faulty()))
-        stated = f"`{fault.design}`" if fault.design else f"own {rules}" if rules else "a switch"
+        own = ", ".join(f"`{name}`" for name in _own(fault.faulty()))
+        stated = f"`{fault.design}`" if fault.design else f"own {own}" if own else "a switch"
         depths = f", state {fault.state}" if fault.state is not None else ""
         depths += f" on node {fault.node}" if fault.node is not None else ""
         cells = (_pages(fault.reports), fault.title, stated, f"{fault.code} ({fault.kind}){depths}")
@@ -273,9 +274,16 @@ def reported() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _own(design: Design) -> tuple[str, ...]:
+    """The rules and the guards of a design that its file gives, as the file names them."""
+    guards = (guard.name for guard in design.guards if isinstance(guard.accepts, OwnRule))
+    return (*own_rules(design), *(f"guard_{name}" for name in guards))
+
+
 def _pages(pages: tuple[str, ...]) -> str:
     """Links that read `sglang 34808`."""
-    return ", ".join(f"[{page.split('/')[4]} {page.split('/')[-1]}]({page})" for page in pages)
+    named = ((page, page.partition("#")[0].split("/")) for page in pages)
+    return ", ".join(f"[{parts[4]} {parts[-1]}]({page})" for page, parts in named)
 
 
 PAGES = {
