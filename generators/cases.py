@@ -40,6 +40,11 @@ class Case:
     klass: dict[str, Any]
     members: int | None = None
 
+    @property
+    def grammar(self) -> bool:
+        """Whether a grammar ends its request, and not a stop token."""
+        return "grammar" in str(self.klass.get("cause")).split("+")
+
     def document(self) -> dict[str, Any]:
         """The case as JSON."""
         data = asdict(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -211,10 +211,16 @@ def replay_tests(case_files: Iterable[CaseFile]) -> dict[str, str]:
     return _with_manifest(REPLAY, CASES, replays.SUBJECTS, files, predicted)
 
 
-def untold(cases: Sequence[Case], targets: Sequence[str]) -> list[Case]:
-    """The cases that no mechanism of the targets has a test for."""
+def untold(cases: Sequence[Case], targets: Sequence[str]) -> Iterator[str]:
+    """What the targets have no test for, and why: a sentence each."""
     mechanisms = [m for m in MECHANISMS if set(m.targets) & set(targets)]
-    return [case for case in cases if not any(takes(m, case) for m in mechanisms)]
+    if mechanisms:
+        for case in cases:
+            if not any(takes(m, case) for m in mechanisms):
+                yield f"no test is written for {case.id}: no template tells its events yet"
+    if REPLAY in targets:
+        for case, why in replays.left_out(cases):
+            yield f"no replay is written for {case.id}: {why}"
 
 
 def _emittable(name: str, case: Case) -> None:
