@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,12 @@ from generators.cases import Case
 from generators.errors import BadInput
 from generators.manifest import TIERS, PredictedTest
 from generators.retelling import configuration_of
+from generators.search import MODELLED_STRATEGIES
 from generators.stories import follower
 from spec.sglang.configuration import STATEFUL_LAYERS, Configuration
-from spec.sglang.designs import CURRENT, PROPOSALS, design_named
-from spec.sglang.request import Scheduler
-from spec.sglang.trace import BadTrace, acted_out
+from spec.sglang.designs import CURRENT, PROPOSALS, Design, design_named
+from spec.sglang.request import Request, Scheduler
+from spec.sglang.trace import SERVED, BadTrace, acted_out
 
 MOST_TOKENS = 65_536
 MOST_DRAFT_TOKENS = 1_024
@@ -38,7 +39,7 @@ FAMILIES = {
 
 
 class NotReplayed(Exception):
-    """A case has nothing to resume from; says why."""
+    """A case has nothing to resume from, or needs what a replay does not serve; says why."""
 
 
 def resume_depths(case: Case) -> tuple[int, int]:
@@ -58,12 +59,39 @@ def resume_depths(case: Case) -> tuple[int, int]:
     longest = max(state, node, *(event.seq_len for event in case.trace))
     if longest > MOST_TOKENS:
         raise NotReplayed(f"it needs {longest:,} tokens; at most {MOST_TOKENS:,} are replayed")
-    drafts = case.configuration["speculative_num_draft_tokens"] or 0
-    if drafts > MOST_DRAFT_TOKENS:
-        raise NotReplayed(
-            f"it verifies {drafts:,} draft tokens; at most {MOST_DRAFT_TOKENS:,} are replayed"
-        )
     return node, state
+
+
+def _check(case: Case) -> None:
+    """Refuse what no request of the serving model can be."""
+    c = configuration_of(case)
+    if unknown := {*c.stateful_layers} - {*STATEFUL_LAYERS}:
+        raise BadInput(
+            f"case {case.id}: its recurrence {unknown.pop()!r} is unknown; accepted are "
+            f"{', '.join(STATEFUL_LAYERS)}"
+        )
+    if c.strategy not in MODELLED_STRATEGIES:
+        raise NotReplayed(f"its strategy {c.strategy} keeps no slots and is not modelled")
+    if unserved := [event.event for event in case.trace if event.event not in SERVED]:
+        raise NotReplayed(f"its event {unserved[0]!r} is not one that a replay serves")
+    if c.speculative_num_draft_tokens > MOST_DRAFT_TOKENS:
+        raise NotReplayed(
+            f"it verifies {c.speculative_num_draft_tokens:,} draft tokens; at most "
+            f"{MOST_DRAFT_TOKENS:,} are replayed"
+        )
+
+
+def ends(case: Case, design: Design) -> Request:
+    """The request of a case on a design, behind the last of its events.
+
+    `BadInput` where they do not make one, `NotReplayed` where a replay does not serve it.
+    """
+    _check(case)
+    try:
+        *_, last = acted_out(Scheduler(design, configuration_of(case)), case.trace, case.grammar)
+    except BadTrace as why:
+        raise BadInput(f"case {case.id}: {why}") from None
+    return last
 
 
 def named(cases: Iterable[tuple[Case, str]]) -> dict[str, tuple[Case, str]]:
@@ -94,68 +122,53 @@ class Written:
     grammar: bool
     pending: bool
     repaired: bool
-
-    @property
-    def recurrences(self) -> tuple[str, ...]:
-        """What it is replayed on: its own recurrence, or all."""
-        own = self.configuration.get("recurrence")
-        return STATEFUL_LAYERS if own is None else (own,)
+    recurrences: tuple[str, ...]
 
 
 def _is_repaired(case: Case) -> bool:
     """Whether the events of a case, with the proposed repairs, give a follower a right state or none."""
-    design, c = design_named(REPAIRED), configuration_of(case)
-    try:
-        *_, last = acted_out(Scheduler(design, c), case.trace, case.grammar)
-    except BadTrace as why:
-        raise BadInput(f"case {case.id}: {why}") from None
-    given = follower(design, c, [donation.checkpoint for donation in last.donated])
+    design = design_named(REPAIRED)
+    donated = [donation.checkpoint for donation in ends(case, design).donated]
+    given = follower(design, configuration_of(case), donated)
     return given["node"] == (given["state"] or 0)
 
 
 def _written(name: str, case: Case, design: str) -> Written:
     """A case as it is written down; `NotReplayed` where it cannot be and no assertion stops it either."""
     node, state = (None, None) if case.outcome == "fault" else resume_depths(case)
-    default = vars(Configuration())
-    chosen = {
-        field: value
-        for field, value in vars(configuration_of(case)).items()
-        if value != default[field]
-    }
-    events = tuple((event.event, event.tokens, event.seq_len) for event in case.trace)
+    c, default = configuration_of(case), vars(Configuration())
     return Written(
         name,
         design,
-        chosen,
-        events,
+        {field: value for field, value in vars(c).items() if value != default[field]},
+        tuple((event.event, event.tokens, event.seq_len) for event in case.trace),
         node,
         state,
-        case.grammar,
-        case.code == codes.FLUSH.id,
-        _is_repaired(case),
+        grammar=case.grammar,
+        pending=case.code == codes.FLUSH.id,
+        repaired=_is_repaired(case),
+        recurrences=c.stateful_layers,
     )
 
 
-def families(cases: Iterable[tuple[Case, str]]) -> dict[str, list[Written]]:
-    """The cases, each with the name of its design, by the family whose file holds them; those that cannot be replayed are left out."""
+def _family(case: Case) -> str:
+    return FAMILIES.get(case.code, codes.CODES[case.code].name.replace("-", "_"))
+
+
+def families(
+    cases: Iterable[tuple[Case, str]],
+) -> tuple[dict[str, list[Written]], dict[str, str]]:
+    """The cases, each with the name of its design, by the family whose file holds them; and why some are in none, by name."""
     found: dict[str, list[Written]] = {}
+    left_out = {}
     for name, (case, design) in named(cases).items():
-        family = FAMILIES.get(case.code, codes.CODES[case.code].name.replace("-", "_"))
         try:
-            found.setdefault(family, []).append(_written(name, case, design))
-        except NotReplayed:
-            continue
-    return {name: kept for name, kept in found.items() if kept}
-
-
-def left_out(cases: Iterable[Case]) -> Iterator[tuple[Case, str]]:
-    """The cases that no emitted file replays, and why."""
-    for case in cases:
-        try:
-            if case.outcome != "fault":
-                resume_depths(case)
+            written = _written(name, case, design)
         except NotReplayed as why:
-            yield case, str(why)
+            left_out[name] = str(why)
+        else:
+            found.setdefault(_family(case), []).append(written)
+    return found, left_out
 
 
 DIVERGES = "test_a_warm_run_diverges_as_predicted"
@@ -180,7 +193,7 @@ def modules(
     """The files by name, and what each of their tests is predicted to do on every device."""
     files, predicted = {}, {}
     passes = {"outcome": "passes", "observed": None}
-    for family, written in families(cases).items():
+    for family, written in families(cases)[0].items():
         name, tests = f"test_{family}.py", _tests(written)
         files[name] = environment.get_template("replay_family.py.j2").render(
             family=family, cases=written, tests=tests, repaired=REPAIRED

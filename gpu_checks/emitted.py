@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gpu_checks.names import RECURRENCES as NAMES
 from gpu_checks.pairs import Pair
 from gpu_checks.recurrences import RECURRENCES
 from gpu_checks.serving.request import Life, serve
@@ -41,12 +40,6 @@ class Case:
     pending: bool = False
     repaired: bool = True
 
-    @property
-    def recurrences(self) -> tuple[str, ...]:
-        """What it is replayed on: its own recurrence, or all."""
-        own = self.configuration.recurrence
-        return NAMES if own is None else (own,)
-
     def life(self, design: str) -> Life:
         """Its events on a design."""
         return Life(
@@ -56,7 +49,7 @@ class Case:
 
 def runs(cases: list[Case]) -> list[tuple[Case, str]]:
     """Every case with each recurrence it is replayed on."""
-    return [(case, name) for case in cases for name in case.recurrences]
+    return [(case, name) for case in cases for name in case.configuration.stateful_layers]
 
 
 def names(cases: list[Case]) -> list[str]:
@@ -95,7 +88,7 @@ def surprises(outcome: Outcome) -> list[str]:
         f"{name} in {one.phase}: predicted {one.predicted}, observed {one.observed} "
         f"(state {one.state_error:.1e}, outputs {one.output_error:.1e}, tolerance {one.tolerance:.1e})"
         for name, one in outcome.replays
-        if one.observed != one.predicted
+        if not one.as_predicted
     ]
 
 

@@ -1,4 +1,4 @@
-"""Slot_overwritten: what the state that a node holds does to the numbers of the request that resumes from it.
+"""Slot overwritten: what the state that a node holds does to the numbers of the request that resumes from it.
 
 Each case is served on its own design and resumed in an extend, in decode steps and in verifies, cold against warm,
 with the right state and one that is a token off beside it; then on the newest release with the proposed repairs.

@@ -11,7 +11,6 @@ from gpu_checks.serving.buffer import Snapshot
 from spec.sglang.checkpoints import flushed_checkpoint
 from spec.sglang.designs import Design
 from spec.sglang.request import PROMPT, STEP, Pass
-from spec.sglang.rules import verify
 
 Computed = Mapping[int, Snapshot]  # by the depth (tokens) under which the rules know it
 
@@ -60,8 +59,7 @@ class Passes:
         drafts = drafted(
             self._stream, start, accepted, max(accepted, int(self._c.speculative_num_draft_tokens))
         )
-        states, _ = verified(self._recurrence, self.state, drafts)
-        computed = {int(verify.state_depth(start, n)): state for n, state in enumerate(states)}
+        computed, _ = verified(self._recurrence, self.state, drafts, start)
         self.state, self._length = computed[end], end
         return {depth: Snapshot(depth, state) for depth, state in computed.items()}
 

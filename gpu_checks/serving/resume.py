@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import torch
 
 from gpu_checks import verdicts
-from gpu_checks.names import PHASES
 from gpu_checks.pairs import WINDOW, Pair, Replayed, Replayer, controls, state_errors
+from gpu_checks.phases import PHASES
 from gpu_checks.recurrences import Recurrence, State
-from gpu_checks.recurrences.tokens import Shape
 from gpu_checks.serving.buffer import NotComputed
 from gpu_checks.serving.request import EngineFault, Life, serve
 from gpu_checks.serving.tree import Tree
-from spec.sglang.trace import BadTrace
 
 ALIGNED, ONE_OFF = "aligned-control", "one-token-off-control"
 
@@ -67,7 +65,6 @@ class Outcome:
 def replay_cases(
     recurrence: Recurrence,
     cases: Sequence[Told],
-    shape: Shape = Shape(),
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",
 ) -> Outcome:
@@ -75,13 +72,13 @@ def replay_cases(
     beside = controls(min(told.pair.node for told in cases))
     pairs = [*(told.pair for told in cases), *beside]
     longest = max(told.life.longest for told in cases)
-    replayer = Replayer(recurrence, pairs, shape, dtype, device, at_least=longest)
+    replayer = Replayer(recurrence, pairs, dtype, device, at_least=longest)
     held: dict[str, tuple[Pair, State]] = {}
     contradicted = {}
     for told in cases:
         try:
             held[told.name] = told.pair, left_on_the_node(replayer, told)
-        except (NotLeft, NotComputed, BadTrace, EngineFault) as why:
+        except (NotLeft, NotComputed, EngineFault) as why:
             contradicted[told.name] = str(why)
     replays = []
     for phase in PHASES:

@@ -57,8 +57,7 @@ def run(
     tiers = {document.tier for document in kept.values()} - {emit.CASES}
     written = emit.folder(case_files, targets, tier or min(tiers, default=emit.CASES))
     stale = _stale(out, set(written), kept)
-    found = [case for case_file in case_files.values() for case in case_file.cases]
-    for sentence in emit.untold(found, targets):
+    for sentence in emit.untold(list(case_files.values()), targets):
         output.note(sentence)
     if only_check:
         return _compare(output, out, written, stale)

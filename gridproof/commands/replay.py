@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from generators.cases import Case, read_cases, text_of
 from generators.codes import FLUSH
 from generators.errors import BadInput, NothingToDo
-from generators.replays import NotReplayed, named, resume_depths
+from generators.replays import NotReplayed, ends, named, resume_depths
 from generators.retelling import configuration_of
 from gpu_checks.names import RECURRENCES
 from gridproof.console import Output, progress
@@ -39,29 +39,37 @@ def run(
     """Replay the cases; return the exit code."""
     if not paths:
         raise NothingToDo("no CASES given; gridproof search --out FILE writes some")
+    if require_gpu and device == "cpu":
+        raise BadInput("--require-gpu and --device cpu exclude each other; give one of them")
     jobs, skipped = _jobs(_designed(paths), _recurrences(recurrence))
     device = _device(device, require_gpu)
     rows, contradicted = _replayed(output, jobs, device, dtype)
-    skipped += contradicted
     if form == "json":
-        output.raw(text_of(replay_document(rows, skipped, device, dtype)))
+        output.raw(text_of(replay_document(rows, [*skipped, *contradicted], device, dtype)))
     else:
-        _print(output, rows, skipped, device, dtype)
+        _print(output, rows, skipped, contradicted, device, dtype)
     if not rows:
         return NothingToDo.exit_code
-    return int(bool(contradicted) or not all(row.as_predicted for row in rows))
+    return int(bool(contradicted) or not all(row.replayed.as_predicted for row in rows))
 
 
 def _print(
-    output: Output, rows: Sequence[Row], skipped: Sequence[Skipped], device: str, dtype: str
+    output: Output,
+    rows: Sequence[Row],
+    skipped: Sequence[Skipped],
+    contradicted: Sequence[Skipped],
+    device: str,
+    dtype: str,
 ) -> None:
+    from gpu_checks.devices import described
+
     if rows:
         output.rich(replay_table(rows))
     for skip in skipped:
         output.line(f"skipped {skip.what}: {skip.why}")
-    from gpu_checks.devices import described
-
-    output.line(summary(rows, skipped, described(device), dtype))
+    for skip in contradicted:
+        output.line(f"contradicted {skip.what}: {skip.why}")
+    output.line(summary(rows, skipped, contradicted, described(device), dtype))
 
 
 def _device(device: str | None, require_gpu: bool) -> str:
@@ -124,15 +132,17 @@ def _jobs(
     jobs: dict[str, list[Job]] = {name: [] for name in recurrences}
     skipped = []
     for name, case, design in cases:
-        own = case.configuration["recurrence"]
         try:
             job = Job(name, case, design, *resume_depths(case))
-            if own not in (None, *recurrences):
-                raise NotReplayed(f"it is a case of {own} alone")
+            ends(case, design)
+            own = configuration_of(case).stateful_layers
+            wanted = [recurrence for recurrence in recurrences if recurrence in own]
+            if not wanted:
+                raise NotReplayed(f"it is a case of {', '.join(own)} alone")
         except NotReplayed as why:
             skipped.append(Skipped(name, str(why)))
             continue
-        for recurrence in recurrences if own is None else (own,):
+        for recurrence in wanted:
             jobs[recurrence].append(job)
     return {name: wanted for name, wanted in jobs.items() if wanted}, skipped
 
