@@ -95,7 +95,7 @@ def ends(case: Case, design: Design) -> Request:
 
 
 def named(cases: Iterable[tuple[Case, str]]) -> dict[str, tuple[Case, str]]:
-    """Cases, each with the name of its design, by names of their own: the id, and the design where several have that id.
+    """Cases, each with the name of its design, by names of their own: the id, with the design where several have it.
 
     What is found twice in one design is one case.
     """
@@ -111,7 +111,10 @@ def named(cases: Iterable[tuple[Case, str]]) -> dict[str, tuple[Case, str]]:
 
 @dataclass(frozen=True)
 class Written:
-    """A case as an emitted file spells it; `repaired`: whether a follower is given nothing wrong with the proposed repairs."""
+    """A case as an emitted file spells it.
+
+    `repaired`: whether a follower is given nothing wrong with the proposed repairs; `recurrences`: what it is run on.
+    """
 
     id: str
     design: str
@@ -158,7 +161,7 @@ def _family(case: Case) -> str:
 def families(
     cases: Iterable[tuple[Case, str]],
 ) -> tuple[dict[str, list[Written]], dict[str, str]]:
-    """The cases, each with the name of its design, by the family whose file holds them; and why some are in none, by name."""
+    """The cases, each with the name of its design, by the family whose file holds them, and by name why some are in none."""
     found: dict[str, list[Written]] = {}
     left_out = {}
     for name, (case, design) in named(cases).items():

@@ -26,8 +26,8 @@ class Step(NamedTuple):
 class Case:
     """A case: the design it breaks, its events, and the depths (tokens) it is said to end with (None for a fault).
 
-    `grammar` and `pending`: see `Life`; `repaired`: whether a follower of the same events is predicted to be given a right
-    state, or none, with the proposed repairs.
+    `grammar` and `pending`: see `Life`; `repaired`: whether a follower of the same events is predicted to be given a
+    right state, or none, with the proposed repairs.
     """
 
     id: str

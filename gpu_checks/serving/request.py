@@ -23,7 +23,8 @@ class EngineFault(Exception):
 class Life:
     """What happens to one request: a design, a configuration, the events of its trace.
 
-    `grammar`: its grammar ends it, and not a stop token; `pending`: decode inputs wait for a flush, so that a snapshot may miss some.
+    `grammar`: its grammar ends it, and not a stop token; `pending`: decode inputs wait for a flush, so that a snapshot
+    may miss some.
     """
 
     design: Design

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from spec.sglang.request import Request, Scheduler
+from spec.sglang.request import STEP, Request, Scheduler
 
 COMPUTES = ("extend", "decode", "verify")
 SERVED = ("match", *COMPUTES, "other_batch", "allocation_failure", "result", "finish")
@@ -41,10 +41,10 @@ def acted_out(
     """
     request, retained, finished = scheduler.admit(), None, False
     for event in events:
-        _check(event, scheduler, request)
         if finished or (retained is not None and event.event != "finish"):
             behind = "finish" if finished else "result"
             raise BadTrace(f"its {event.event} stands behind its {behind}")
+        _check(event, scheduler, request)
         if event.event == "result":
             retained = event.tokens
             continue
@@ -62,10 +62,10 @@ def acted_out(
 
 def _check(event: Event, scheduler: Scheduler, r: Request) -> None:
     """Refuse an event that this request, wherever it stands, cannot have."""
-    kind, fresh = event.event, not r.length
+    kind = event.event
     if kind not in SERVED:
         raise BadTrace(f"the event {kind!r} is not served by a replay")
-    if kind == "match" and not fresh:
+    if kind == "match" and r.length:
         raise BadTrace(f"its match comes after {r.length} tokens")
     if kind in ("decode", "verify", "result", "finish") and not r.waiting:
         raise BadTrace(f"its {kind} comes before any extend")
@@ -103,8 +103,8 @@ def _finish(
 ) -> Iterator[Request]:
     """The request after the step in flight that a trace leaves out, and after its end."""
     if scheduler.ends_with(r).end < event.seq_len <= r.length:
-        verifies = scheduler.c.speculative_num_draft_tokens
-        r = scheduler.verify(r, 1) if verifies else scheduler.decode(r, r.length + 1)
+        steps = r.waiting[-1].kind == STEP
+        r = scheduler.decode(r, r.length + 1) if steps else scheduler.verify(r, 1)
         yield r
     last = scheduler.ends_with(r)
     end = last.end if retained is None else last.start + retained

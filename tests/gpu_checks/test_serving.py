@@ -375,6 +375,33 @@ def test_a_donation_whose_state_is_not_of_its_depth_is_told(monkeypatch):
     assert told_of == {"late": "what its trace leaves is not the state of 512 tokens"}
 
 
+ALIGNED = Told("aligned", Life(CURRENT, DEFAULT, told(Story(256, 257))), Pair(256, 256))
+MISALIGNED = Told("misaligned", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
+
+
+@pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
+def test_a_resume_from_another_state_than_predicted_is_seen(recurrence, monkeypatch):
+    assert replay_cases(recurrence, [ALIGNED, MISALIGNED]).contradicted == {}
+    given = {"aligned": 512, "misaligned": 256}
+
+    def other(replayer, told):
+        return replayer.cold("decode").states_at([given[told.name]])
+
+    monkeypatch.setattr(resume, "left_on_the_node", other)
+    replays = replay_cases(recurrence, [ALIGNED, MISALIGNED]).replays
+    seen = {(name, one.observed, one.as_predicted) for name, one in replays if name in given}
+    assert seen == {("aligned", "diverges", False), ("misaligned", "equal", False)}
+
+
+@pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
+def test_a_pass_that_consumes_nothing_is_noticed(recurrence, monkeypatch):
+    monkeypatch.setattr(Passes, "_decode", lambda self, end: {end: Snapshot(end, self.state)})
+    outcome = replay_cases(recurrence, [ALIGNED, MISALIGNED])
+    assert outcome.contradicted == {
+        "misaligned": "what its trace leaves is not the state of 512 tokens"
+    }
+
+
 def test_a_follower_is_given_the_deepest_node_short_of_its_last_token():
     _, (donation,) = served(CURRENT, DEFAULT, told(Story(256, 257)))
     tree = Tree(DEFAULT)

@@ -86,6 +86,10 @@ BAD = {
         [PROMPT_OF_5, Event("verify", 2, 7)],
         "its verify has no draft tokens",
     ),
+    "a step behind the end": (
+        [PROMPT_OF_5, Event("finish", 0, 5), Event("decode", 2, 7)],
+        "its decode stands behind its finish",
+    ),
     "a second life": (
         [PROMPT_OF_5, Event("finish", 0, 5), Event("extend", 2, 7)],
         "its extend stands behind its finish",
