@@ -40,6 +40,11 @@ class Case:
     klass: dict[str, Any]
     members: int | None = None
 
+    @property
+    def grammar(self) -> bool:
+        """Whether a grammar ends its request, and not a stop token."""
+        return "grammar" in str(self.klass.get("cause")).split("+")
+
     def document(self) -> dict[str, Any]:
         """The case as JSON."""
         data = asdict(self)
@@ -127,10 +132,16 @@ def _validate(data: Any, where: str) -> None:
         raise BadInput(f"{where}: not a file of {SCHEMA}: nested too deeply") from None
 
 
+def _number(text: str) -> int | float:
+    """A number with a fraction or an exponent; JSON means the same by 768.0 and by 768."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
 def read_cases(path: Path) -> CaseFile:
     """A file of cases; anything else is refused in one sentence, an empty one is `NothingToDo`."""
     try:
-        data = json.loads(read_text(path))
+        data = json.loads(read_text(path), parse_float=_number)
     except (json.JSONDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid JSON, perhaps cut short ({error})") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,14 @@ from generators.manifest import Manifest, PredictedTest
 from generators.mechanisms import MECHANISMS, emitted, takes
 from generators.mechanisms.base import CASES, CONFIGURATION_FIELDS, Check, Emitted, TestGroup
 from generators.replays import MOST_DRAFT_TOKENS
-from spec.sglang.designs import CURRENT, DESIGNS, Design, with_insert_guard
+from spec.sglang.designs import (
+    CURRENT,
+    DESIGNS,
+    Design,
+    UnknownDesign,
+    design_named,
+    with_insert_guard,
+)
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
 REPLAY = "replay"
@@ -204,17 +211,25 @@ def _with_manifest(
 
 def replay_tests(case_files: Iterable[CaseFile]) -> dict[str, str]:
     """The files of the replay target by name: a module a family, pytest's options, the manifest; none without a case."""
-    cases = [(case, file.design) for file in case_files for case in file.cases]
-    files, predicted = replays.modules(_environment(), cases)
+    files, predicted = replays.modules(_environment(), _designed(case_files))
     if not predicted:
         return {}
     return _with_manifest(REPLAY, CASES, replays.SUBJECTS, files, predicted)
 
 
-def untold(cases: Sequence[Case], targets: Sequence[str]) -> list[Case]:
-    """The cases that no mechanism of the targets has a test for."""
-    mechanisms = [m for m in MECHANISMS if set(m.targets) & set(targets)]
-    return [case for case in cases if not any(takes(m, case) for m in mechanisms)]
+def _designed(case_files: Iterable[CaseFile]) -> list[tuple[Case, str]]:
+    return [(case, file.design) for file in case_files for case in file.cases]
+
+
+def untold(case_files: Sequence[CaseFile], targets: Sequence[str]) -> Iterator[str]:
+    """What the targets have no test for, and why: a sentence each."""
+    if mechanisms := [m for m in MECHANISMS if set(m.targets) & set(targets)]:
+        for case, _ in _designed(case_files):
+            if not any(takes(m, case) for m in mechanisms):
+                yield f"no test is written for {case.id}: no template tells its events yet"
+    if REPLAY in targets:
+        for name, why in replays.families(_designed(case_files))[1].items():
+            yield f"no replay is written for {name}: {why}"
 
 
 def _emittable(name: str, case: Case) -> None:
@@ -243,8 +258,10 @@ def folder(
         for name, case_file in sorted(case_files.items())
     }
     for name, case_file in case_files.items():
-        if case_file.design.split("+")[0] not in DESIGNS:
-            raise BadInput(f"{name}: the design {case_file.design!r} is unknown")
+        try:
+            design_named(case_file.design)
+        except UnknownDesign as error:
+            raise BadInput(f"{name}: {error}") from None
         for case in case_file.cases:
             _emittable(name, case)
     in_order = [case_file for _, case_file in sorted(case_files.items())]

@@ -26,6 +26,7 @@ from spec.sglang.checkpoints import (
     verify_checkpoint,
 )
 from spec.sglang.designs import Design
+from spec.sglang.life import is_lazy
 from spec.sglang.rules import grids
 
 # All that an extend of the modelled releases depends on.
@@ -79,9 +80,9 @@ class PeriodReader:
         seq_len = int(self.first_wrong(design, c))
         checkpoint = self.checkpoint(design, c, seq_len)
         node = int(node_of(design, c, checkpoint))
-        finish = Event("finish", 0, seq_len, node_depth=node)
-        trace = (*self.trace(design, c, seq_len), finish)
-        return Found("misplaced", trace, wrong_depths(checkpoint, node))
+        trace = self.trace(design, c, seq_len)
+        finish = Event("finish", 0, trace[-1].seq_len, node_depth=node)
+        return Found("misplaced", (*trace, finish), wrong_depths(checkpoint, node))
 
 
 def first_off_the_tree(page: Number, grid: Number) -> Number:
@@ -98,14 +99,19 @@ def _decode_trace(design: Design, c: Any, seq_len: int) -> tuple[Event, ...]:
 
 
 def _verify_trace(design: Design, c: Any, seq_len: int) -> tuple[Event, ...]:
-    """One verify that accepts all its tokens crosses the depth, and ends on it."""
+    """One verify that accepts all its tokens crosses the depth, and ends on it.
+
+    A lazy request that ends with the very verify that saved a state gives it up, so that one more stands behind.
+    """
     accepted = min(int(c.speculative_num_draft_tokens), seq_len - 1)
     before = seq_len - accepted
     donated = extend_checkpoint(design, c, 0, before)
     depth = int(donated.recorded) if donated.saved else None
+    behind = (Event("verify", 1, seq_len + 1),) if is_lazy(c) else ()
     return (
         Event("extend", before, before, snapshot_depth=depth),
         Event("verify", accepted, seq_len, snapshot_depth=seq_len),
+        *behind,
     )
 
 

@@ -47,8 +47,7 @@ def verifies_of(case: Case) -> Verifies | None:
     for event in events:
         full, rest = divmod(event.tokens, most)
         accepts += [*(most,) * full, *([rest] if rest else [])]
-    grammar = "grammar" in case.klass["cause"].split("+")
-    story = Verifies(prompt.seq_len, tuple(accepts), result.tokens, grammar)
+    story = Verifies(prompt.seq_len, tuple(accepts), result.tokens, case.grammar)
     return story if _ends_wrong(verified_follower, design, c, story) else None
 
 

@@ -26,13 +26,25 @@ MISSING = 3
 
 def _arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m gpu_checks", description=__doc__.split("\n")[0]
+        prog="python -m gpu_checks", description=__doc__.partition("::")[0]
     )
     parser.add_argument("--device", choices=names.DEVICES, help="default: cuda where there is one")
     parser.add_argument("--require-gpu", action="store_true", help="fail where there is no GPU")
-    parser.add_argument("--out", type=Path, help="write the numbers to this file instead of stdout")
+    parser.add_argument(
+        "--out", type=_file, help="write the numbers to this file instead of stdout"
+    )
     parser.add_argument("--deepest", type=_depth, help="states of up to so many tokens, 64 to 2048")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    if asked.require_gpu and asked.device == "cpu":
+        parser.error("--require-gpu and --device cpu exclude each other; give one of them")
+    return asked
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no file in a folder that is there")
+    return path
 
 
 def _depth(text: str) -> int:
@@ -72,7 +84,6 @@ def _of_one(
     """The numbers of one recurrence."""
     from gpu_checks import precision, throughput
     from gpu_checks.pairs import replay
-    from gpu_checks.recurrences.tokens import Shape
 
     start = time.perf_counter()
     replays = replay(recurrence, pairs, device=device)
@@ -83,16 +94,16 @@ def _of_one(
     margins = [min(one.state_error, one.output_error) / one.tolerance for one in others]
     return {
         "replays": len(replays),
-        "wrong": sum(one.observed != one.predicted for one in replays),
+        "wrong": sum(not one.as_predicted for one in replays),
         "between": sum(one.observed == "between" for one in replays),
         "bitwise_equal": sum(error == 0 for error in largest),
         "aligned": len(aligned),
         "aligned_largest_error": max(largest),
         "misaligned_least_over_tolerance": min(margins),
         "seconds": seconds,
-        "stored_in": precision.stored(recurrence, PRECISION_DEPTH, Shape(), device),
+        "stored_in": precision.stored(recurrence, PRECISION_DEPTH, device),
         "stored_tolerance": precision.STORED_TOLERANCE,
-        "calculated_in": precision.calculated(recurrence, PRECISION_DEPTH, Shape(), device),
+        "calculated_in": precision.calculated(recurrence, PRECISION_DEPTH, device),
         "speed": asdict(throughput.speed(recurrence, load, bandwidth, device)),
     }
 

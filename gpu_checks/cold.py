@@ -58,6 +58,3 @@ def by_chunks(recurrence: Recurrence, stream: Tokens, depths: Collection[int]) -
     if stream.length in depths:
         kept[stream.length] = state
     return ColdRun(torch.cat(outputs, -2), kept)
-
-
-COLD_RUNS = {"extend": by_chunks, "decode": by_steps, "verify": by_steps}

@@ -5,20 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
-
-from gpu_checks.names import RECURRENCES as NAMES
 from gpu_checks.pairs import Pair
 from gpu_checks.recurrences import RECURRENCES
-from gpu_checks.serving.request import Donation
+from gpu_checks.serving.request import Life, serve
 from gpu_checks.serving.resume import Outcome, Told, replay_cases
-from gpu_checks.serving.trace import serve
 from gpu_checks.serving.tree import Tree
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import CURRENT, design_named
-
-# The newest release with what gridproof proposes for it.
-REPAIRED = f"{CURRENT.name}+insert-guard+completed-swap"
+from spec.sglang.designs import design_named
 
 
 class Step(NamedTuple):
@@ -31,7 +24,11 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A case: the design it breaks, its events, and the depths (tokens) it is said to end with (None for a fault)."""
+    """A case: the design it breaks, its events, and the depths (tokens) it is said to end with (None for a fault).
+
+    `grammar` and `pending`: see `Life`; `repaired`: whether a follower of the same events is predicted to be given a
+    right state, or none, with the proposed repairs.
+    """
 
     id: str
     design: str
@@ -39,18 +36,20 @@ class Case:
     events: tuple[Step, ...]
     node: int | None
     state: int | None
+    grammar: bool = False
     pending: bool = False
+    repaired: bool = True
 
-    @property
-    def recurrences(self) -> tuple[str, ...]:
-        """What it is replayed on: its own recurrence, or all."""
-        own = self.configuration.recurrence
-        return NAMES if own is None else (own,)
+    def life(self, design: str) -> Life:
+        """Its events on a design."""
+        return Life(
+            design_named(design), self.configuration, self.events, self.grammar, self.pending
+        )
 
 
 def runs(cases: list[Case]) -> list[tuple[Case, str]]:
     """Every case with each recurrence it is replayed on."""
-    return [(case, name) for case in cases for name in case.recurrences]
+    return [(case, name) for case in cases for name in case.configuration.stateful_layers]
 
 
 def names(cases: list[Case]) -> list[str]:
@@ -58,38 +57,28 @@ def names(cases: list[Case]) -> list[str]:
     return [f"{case.id}-{name}" for case, name in runs(cases)]
 
 
-def _donated(case: Case, recurrence: str, design: str, device: str) -> list[Donation]:
-    chosen = RECURRENCES[recurrence]
-    tokens = max(step.seq_len for step in case.events) + 1
-    stream = chosen.stream(tokens, dtype=torch.float64, device=device)
-    return serve(
-        design_named(design), case.configuration, chosen, stream, case.events, pending=case.pending
-    )
-
-
-def _outcome(case: Case, recurrence: str, design: str, pair: Pair, device: str) -> Outcome:
-    told = Told(case.id, design_named(design), case.configuration, case.events, pair, case.pending)
+def replayed(case: Case, recurrence: str, device: str) -> Outcome:
+    """A case on its own design, and the controls beside it."""
+    if case.node is None or case.state is None:
+        raise ValueError(f"{case.id} ends with an assertion: nothing is left to resume")
+    told = Told(case.id, case.life(case.design), Pair(case.node, case.state))
     return replay_cases(RECURRENCES[recurrence], [told], device=device)
 
 
-def replayed(case: Case, recurrence: str, device: str) -> Outcome:
-    """A case on its own design, and the controls beside it; raises `EngineFault` where an assertion stops it."""
-    if case.node is None or case.state is None:
-        _donated(case, recurrence, case.design, device)
-        raise AssertionError(f"no assertion stopped {case.id}")
-    return _outcome(case, recurrence, case.design, Pair(case.node, case.state), device)
-
-
 def followed(case: Case, recurrence: str, design: str, device: str) -> Outcome | None:
-    """A follower of the same events on another design, from what its tree gives; None where it gives nothing."""
-    tree, depths = Tree(case.configuration), dict[int, int]()
-    for donation in _donated(case, recurrence, design, device):
+    """A follower of the same events on a design, from what its tree gives; None where it gives nothing.
+
+    Raises `EngineFault` where an assertion of the design stops the request.
+    """
+    chosen, life = RECURRENCES[recurrence], case.life(design)
+    tree = Tree(case.configuration)
+    for donation in serve(life, chosen, chosen.stream(life.longest, device=device)):
         tree.insert(donation)
-        depths.setdefault(donation.node, donation.depth)
-    node, state = tree.match(case.events[-1].seq_len + 1)
-    if state is None:
+    given = tree.match(life.longest)
+    if given is None:
         return None
-    return _outcome(case, recurrence, design, Pair(node, depths[node]), device)
+    told = Told(case.id, life, Pair(given.node, given.depth))
+    return replay_cases(chosen, [told], device=device)
 
 
 def surprises(outcome: Outcome) -> list[str]:
@@ -99,7 +88,7 @@ def surprises(outcome: Outcome) -> list[str]:
         f"{name} in {one.phase}: predicted {one.predicted}, observed {one.observed} "
         f"(state {one.state_error:.1e}, outputs {one.output_error:.1e}, tolerance {one.tolerance:.1e})"
         for name, one in outcome.replays
-        if one.observed != one.predicted
+        if not one.as_predicted
     ]
 
 

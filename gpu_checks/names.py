@@ -3,6 +3,5 @@
 from spec.sglang.configuration import STATEFUL_LAYERS
 
 RECURRENCES = STATEFUL_LAYERS
-PHASES = ("extend", "decode", "verify")
 DEVICES = ("cpu", "cuda")
 DTYPES = ("float64", "float32")

@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 
 from gpu_checks import verdicts
-from gpu_checks.cold import COLD_RUNS, ColdRun
+from gpu_checks.cold import ColdRun
 from gpu_checks.phases import PHASES, Phase
 from gpu_checks.recurrences import Recurrence, State
-from gpu_checks.recurrences.tokens import Shape
 
 WINDOW = 64  # tokens after the resume that are compared
 MOST_AT_ONCE = 128  # pairs in a batch: it bounds the memory, and more are slower on a CPU
@@ -54,6 +53,11 @@ class Replayed:
         return verdicts.observed(
             self.state_error, self.output_error, self.tolerance, self.same_operations
         )
+
+    @property
+    def as_predicted(self) -> bool:
+        """Whether the numbers show what the model predicts."""
+        return self.observed == self.predicted
 
 
 def controls(node: int) -> tuple[Pair, Pair]:
@@ -99,7 +103,6 @@ class Replayer:
         self,
         recurrence: Recurrence,
         pairs: Iterable[Pair],
-        shape: Shape = Shape(),
         dtype: torch.dtype = torch.float64,
         device: str = "cpu",
         at_least: int = 0,
@@ -112,11 +115,11 @@ class Replayer:
         self._cold: dict[object, ColdRun] = {}
         self.recurrence = recurrence
         length = max(*self._depths, at_least)
-        self.stream = recurrence.stream(length, shape, dtype=dtype, device=device)
+        self.stream = recurrence.stream(length, dtype=dtype, device=device)
 
     def cold(self, phase: str) -> ColdRun:
         """The uninterrupted run that a phase is held against."""
-        run = COLD_RUNS[phase]
+        run = PHASES[phase].cold
         if run not in self._cold:
             tokens = self.stream.span(0, max(self._depths))
             self._cold[run] = run(self.recurrence, tokens, self._depths)
@@ -164,11 +167,10 @@ def replay(
     recurrence: Recurrence,
     pairs: Iterable[Pair],
     phases: Sequence[str] = tuple(PHASES),
-    shape: Shape = Shape(),
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",
 ) -> list[Replayed]:
     """Every different pair once in each phase; see `Replayer`."""
     distinct = sorted(set(pairs))
-    replayer = Replayer(recurrence, distinct, shape, dtype, device)
+    replayer = Replayer(recurrence, distinct, dtype, device)
     return [one for phase in phases for one in replayer.own_states(distinct, phase)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import cycle
 
 import torch
 from torch import Tensor
 
+from gpu_checks.cold import ColdRun, by_chunks, by_steps
 from gpu_checks.recurrences import Recurrence, State, Tokens
 from gpu_checks.recurrences.tokens import CHUNK
 from spec.sglang.rules import verify as rules
@@ -29,12 +30,14 @@ def run_decode(recurrence: Recurrence, state: State, tokens: Tokens) -> tuple[St
     return recurrence.scan(state, tokens)
 
 
-def verified(recurrence: Recurrence, state: State, drafts: Tokens) -> tuple[list[State], Tensor]:
-    """One verify: the state after each of its steps, and the outputs of all."""
-    states, outputs = [], []
+def verified(
+    recurrence: Recurrence, state: State, drafts: Tokens, start: int
+) -> tuple[dict[int, State], Tensor]:
+    """One verify from depth `start` (tokens): the state after each of its steps by its depth, and the outputs of all."""
+    states, outputs = {}, []
     for step in range(drafts.length):
         state, output = recurrence.step(state, drafts.token(step))
-        states.append(state)
+        states[int(rules.state_depth(start, step))] = state
         outputs.append(output)
     return states, torch.stack(outputs, -2)
 
@@ -59,11 +62,9 @@ def run_verify(recurrence: Recurrence, state: State, tokens: Tokens) -> tuple[St
         if done == tokens.length:
             return state, torch.cat(outputs, -2)
         accepted = min(accepted, tokens.length - done)
-        states, output = verified(recurrence, state, drafted(tokens, done, accepted))
-        committed = next(
-            step for step in range(DRAFT_TOKENS) if rules.state_depth(done, step) == done + accepted
-        )
-        state = states[committed]
+        drafts = drafted(tokens, done, accepted)
+        states, output = verified(recurrence, state, drafts, done)
+        state = states[done + accepted]
         outputs.append(output[..., :accepted, :])
         done += accepted
     raise AssertionError("a cycle has no end")
@@ -71,21 +72,22 @@ def run_verify(recurrence: Recurrence, state: State, tokens: Tokens) -> tuple[St
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase: how a warm run goes in it, and how many tokens (a grid) its cold run takes at a time.
+    """A phase: how a warm run goes in it, its cold run, and how many tokens (a grid) that takes at a time.
 
     A resume from a depth on that grid repeats the operations of the cold run one by one.
     """
 
     name: str
     run: Run
+    cold: Callable[[Recurrence, Tokens, Collection[int]], ColdRun]
     grid: int
 
 
 PHASES = {
     phase.name: phase
     for phase in (
-        Phase("extend", run_extend, CHUNK),
-        Phase("decode", run_decode, 1),
-        Phase("verify", run_verify, 1),
+        Phase("extend", run_extend, by_chunks, CHUNK),
+        Phase("decode", run_decode, by_steps, 1),
+        Phase("verify", run_verify, by_steps, 1),
     )
 }

@@ -7,7 +7,6 @@ import torch
 from gpu_checks.cold import by_steps
 from gpu_checks.pairs import state_errors
 from gpu_checks.recurrences import Recurrence, State
-from gpu_checks.recurrences.tokens import Shape
 
 STORED_IN = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # Relative error allowed to a state that is stored once: docs/replay.md.
@@ -19,9 +18,9 @@ def _error(found: State, wanted: State) -> float:
     return state_errors({part: value.double() for part, value in found.items()}, exact).item()
 
 
-def stored(recurrence: Recurrence, depth: int, shape: Shape, device: str) -> dict[str, float]:
+def stored(recurrence: Recurrence, depth: int, device: str) -> dict[str, float]:
     """For each dtype the relative error of the state of `depth` tokens that is stored in it once."""
-    stream = recurrence.stream(depth, shape, device=device)
+    stream = recurrence.stream(depth, device=device)
     state = by_steps(recurrence, stream, {depth}).states[depth]
     return {
         name: _error({part: value.to(dtype) for part, value in state.items()}, state)
@@ -29,11 +28,11 @@ def stored(recurrence: Recurrence, depth: int, shape: Shape, device: str) -> dic
     }
 
 
-def calculated(recurrence: Recurrence, depth: int, shape: Shape, device: str) -> dict[str, float]:
+def calculated(recurrence: Recurrence, depth: int, device: str) -> dict[str, float]:
     """For each dtype the relative error of that state where all steps are calculated in it."""
     states = {
         dtype: by_steps(
-            recurrence, recurrence.stream(depth, shape, dtype=dtype, device=device), {depth}
+            recurrence, recurrence.stream(depth, dtype=dtype, device=device), {depth}
         ).states[depth]
         for dtype in (torch.float64, *STORED_IN.values())
     }

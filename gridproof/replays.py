@@ -1,4 +1,4 @@
-"""Which of the cases can be replayed, and what their replays showed, as a document and as a table."""
+"""What replays showed, as a document and as a table."""
 
 from __future__ import annotations
 
@@ -27,11 +27,6 @@ class Row:
     case: str
     recurrence: str
     replayed: Replayed
-
-    @property
-    def as_predicted(self) -> bool:
-        """Whether the numbers show what the model predicted."""
-        return self.replayed.observed == self.replayed.predicted
 
     def document(self) -> dict[str, Any]:
         """The row as JSON."""
@@ -73,7 +68,8 @@ def replay_table(rows: Sequence[Row]) -> Any:
     table.add_column("predicted")
     table.add_column("observed")
     for row in rows:
-        r, style = row.replayed, "green" if row.as_predicted else "red"
+        r = row.replayed
+        style = "green" if r.as_predicted else "red"
         table.add_row(
             row.case,
             row.recurrence,
@@ -88,11 +84,21 @@ def replay_table(rows: Sequence[Row]) -> Any:
     return table
 
 
-def summary(rows: Sequence[Row], skipped: Sequence[Skipped], device: str, dtype: str) -> str:
-    """How many replays there were and how many went otherwise than predicted, in one line."""
-    wrong = sum(not row.as_predicted for row in rows)
+def summary(
+    rows: Sequence[Row],
+    skipped: Sequence[Skipped],
+    contradicted: Sequence[Skipped],
+    device: str,
+    dtype: str,
+) -> str:
+    """How many replays there were and how many went otherwise than predicted, in one line.
+
+    `contradicted`: cases that were not replayed because their own trace does not end as they say.
+    """
+    otherwise = f", {len(contradicted)} contradicted" if contradicted else ""
+    wrong = sum(not row.replayed.as_predicted for row in rows)
     between = sum(row.replayed.observed == "between" for row in rows)
     return (
         f"{len(rows)} replays on {device} in {dtype}: {len(rows) - wrong} as predicted, "
-        f"{wrong} not ({between} between), {len(skipped)} skipped"
+        f"{wrong} not ({between} between), {len(skipped)} skipped{otherwise}"
     )

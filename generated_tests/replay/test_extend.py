@@ -10,23 +10,15 @@ import pytest
 
 pytest.importorskip("torch")
 
-from gpu_checks.emitted import (
-    REPAIRED,
-    Case,
-    Step,
-    followed,
-    names,
-    replayed,
-    runs,
-    surprises,
-    verdicts,
-)
+from gpu_checks.emitted import Case, Step, followed, names, replayed, runs, surprises, verdicts
 from gpu_checks.serving.request import EngineFault
 from spec.sglang.configuration import Configuration
 
-RESUMED = [
+# The newest release with what gridproof proposes for it.
+REPAIRED = "sglang-0.5.23+insert-guard+completed-swap"
+CASES = [
     Case(
-        "extend-prefix-extra-buffer-lazy-overlap-chunk-page64-dcp1-interval256-chunk64",
+        "extend-prefix-extra-buffer-lazy-overlap-chunk-page64-dcp1-interval256-chunk64-sglang-0.5.21",
         "sglang-0.5.21",
         Configuration(
             page_size=64,
@@ -41,7 +33,24 @@ RESUMED = [
         state=65,
     ),
     Case(
-        "extend-prefix-extra-buffer-overlap-chunk-page64-dcp1-interval256-chunk64",
+        "extend-prefix-extra-buffer-lazy-overlap-speculative-chunk-page64-dcp1-interval64-chunk64-sglang-0.5.21",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            strategy="extra_buffer_lazy",
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-overlap-chunk-page64-dcp1-interval256-chunk64-sglang-0.5.21",
         "sglang-0.5.21",
         Configuration(
             page_size=64,
@@ -55,10 +64,137 @@ RESUMED = [
         state=65,
     ),
     Case(
-        "extend-prefix-extra-buffer-without-overlap-chunk-page64-dcp1-interval256-chunk64",
+        "extend-prefix-extra-buffer-overlap-speculative-chunk-page64-dcp1-interval64-chunk64-sglang-0.5.21",
         "sglang-0.5.21",
         Configuration(
             page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-without-overlap-chunk-page64-dcp1-interval256-chunk64-sglang-0.5.21",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            overlap=False,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-without-overlap-speculative-chunk-page64-dcp1-interval64-chunk64-sglang-0.5.21",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            overlap=False,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-lazy-overlap-chunk-page64-dcp1-interval256-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            strategy="extra_buffer_lazy",
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-lazy-overlap-speculative-chunk-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            strategy="extra_buffer_lazy",
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-overlap-chunk-page64-dcp1-interval256-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-overlap-speculative-chunk-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-without-overlap-chunk-page64-dcp1-interval256-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            overlap=False,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 64, 65),
+            Step("finish", 0, 65),
+        ),
+        node=64,
+        state=65,
+    ),
+    Case(
+        "extend-prefix-extra-buffer-without-overlap-speculative-chunk-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
             overlap=False,
         ),
         events=(
@@ -85,6 +221,20 @@ RESUMED = [
         state=513,
     ),
     Case(
+        "extend-assertion-relative-off-page-page64-dcp8-interval256-chunk64",
+        "sglang-0.5.18",
+        Configuration(
+            page_size=64,
+            dcp_size=8,
+        ),
+        events=(
+            Step("extend", 1, 1),
+            Step("extend", 576, 577),
+        ),
+        node=None,
+        state=None,
+    ),
+    Case(
         "extend-prefix-relative-off-page-page64-dcp1-interval256-chunk64",
         "sglang-0.5.23",
         Configuration(
@@ -99,23 +249,9 @@ RESUMED = [
         state=65,
     ),
 ]
-STOPPED = [
-    Case(
-        "extend-assertion-relative-off-page-page64-dcp8-interval256-chunk64",
-        "sglang-0.5.18",
-        Configuration(
-            page_size=64,
-            dcp_size=8,
-        ),
-        events=(
-            Step("extend", 1, 1),
-            Step("extend", 576, 577),
-        ),
-        node=None,
-        state=None,
-    ),
-]
-CASES = [*RESUMED, *STOPPED]
+RESUMED = [case for case in CASES if case.node is not None]
+STOPPED = [case for case in CASES if case.node is None]
+RIGHT = [case for case in CASES if case.repaired]
 
 
 @pytest.mark.parametrize(("case", "recurrence"), runs(RESUMED), ids=names(RESUMED))
@@ -131,10 +267,10 @@ def test_a_warm_run_diverges_as_predicted(case, recurrence, device):
 def test_an_assertion_stops_the_request(case, recurrence, device):
     """The engine stops the request, so that nothing is cached."""
     with pytest.raises(EngineFault):
-        replayed(case, recurrence, device)
+        followed(case, recurrence, case.design, device)
 
 
-@pytest.mark.parametrize(("case", "recurrence"), runs(CASES), ids=names(CASES))
+@pytest.mark.parametrize(("case", "recurrence"), runs(RIGHT), ids=names(RIGHT))
 def test_with_the_proposed_repairs_a_follower_computes_what_a_cold_run_computes(
     case, recurrence, device
 ):

@@ -1,4 +1,4 @@
-"""Slot_overwritten: what the state that a node holds does to the numbers of the request that resumes from it.
+"""Slot overwritten: what the state that a node holds does to the numbers of the request that resumes from it.
 
 Each case is served on its own design and resumed in an extend, in decode steps and in verifies, cold against warm,
 with the right state and one that is a token off beside it; then on the newest release with the proposed repairs.
@@ -10,22 +10,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from gpu_checks.emitted import (
-    REPAIRED,
-    Case,
-    Step,
-    followed,
-    names,
-    replayed,
-    runs,
-    surprises,
-    verdicts,
-)
+from gpu_checks.emitted import Case, Step, followed, names, replayed, runs, surprises, verdicts
 from spec.sglang.configuration import Configuration
 
-RESUMED = [
+# The newest release with what gridproof proposes for it.
+REPAIRED = "sglang-0.5.23+insert-guard+completed-swap"
+CASES = [
     Case(
-        "slot-overwritten-extra-buffer-overlap-alone-page64-dcp1-interval64-chunk64",
+        "slot-overwritten-extra-buffer-overlap-alone-page64-dcp1-interval64-chunk64-sglang-0.5.21",
         "sglang-0.5.21",
         Configuration(
             page_size=64,
@@ -55,8 +47,167 @@ RESUMED = [
         node=64,
         state=128,
     ),
+    Case(
+        "slot-overwritten-extra-buffer-lazy-overlap-speculative-allocation-failure-page64-dcp1-interval64-chunk64",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            strategy="extra_buffer_lazy",
+        ),
+        events=(
+            Step("extend", 127, 127),
+            Step("allocation_failure", 0, 127),
+            Step("verify", 1, 128),
+            Step("finish", 0, 127),
+        ),
+        node=64,
+        state=128,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-overlap-speculative-alone-page64-dcp1-interval64-chunk64-sglang-0.5.21",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("verify", 40, 103),
+            Step("verify", 25, 128),
+            Step("result", 1, 64),
+            Step("finish", 0, 64),
+        ),
+        node=64,
+        state=128,
+        repaired=False,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-without-overlap-speculative-grammar-page64-dcp1-interval64-chunk64-sglang-0.5.21",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            overlap=False,
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("verify", 40, 103),
+            Step("verify", 25, 128),
+            Step("result", 1, 104),
+            Step("finish", 0, 104),
+        ),
+        node=64,
+        state=128,
+        grammar=True,
+        repaired=False,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-lazy-overlap-speculative-grammar-page64-dcp1-interval64-chunk64-sglang-0.5.21",
+        "sglang-0.5.21",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            strategy="extra_buffer_lazy",
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("verify", 40, 103),
+            Step("verify", 25, 128),
+            Step("verify", 1, 129),
+            Step("result", 1, 104),
+            Step("finish", 0, 104),
+        ),
+        node=64,
+        state=128,
+        grammar=True,
+        repaired=False,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-overlap-alone-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("decode", 65, 128),
+            Step("finish", 0, 127),
+        ),
+        node=64,
+        state=128,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-overlap-speculative-alone-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("verify", 40, 103),
+            Step("verify", 25, 128),
+            Step("result", 1, 64),
+            Step("finish", 0, 64),
+        ),
+        node=64,
+        state=128,
+        repaired=False,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-without-overlap-speculative-grammar-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            overlap=False,
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("verify", 40, 103),
+            Step("verify", 25, 128),
+            Step("result", 1, 104),
+            Step("finish", 0, 104),
+        ),
+        node=64,
+        state=128,
+        grammar=True,
+        repaired=False,
+    ),
+    Case(
+        "slot-overwritten-extra-buffer-lazy-overlap-speculative-grammar-page64-dcp1-interval64-chunk64-sglang-0.5.23",
+        "sglang-0.5.23",
+        Configuration(
+            page_size=64,
+            mamba_track_interval=64,
+            speculative_num_draft_tokens=40,
+            strategy="extra_buffer_lazy",
+        ),
+        events=(
+            Step("extend", 63, 63),
+            Step("verify", 40, 103),
+            Step("verify", 25, 128),
+            Step("verify", 1, 129),
+            Step("result", 1, 104),
+            Step("finish", 0, 104),
+        ),
+        node=64,
+        state=128,
+        grammar=True,
+        repaired=False,
+    ),
 ]
-CASES = RESUMED
+RESUMED = [case for case in CASES if case.node is not None]
+RIGHT = [case for case in CASES if case.repaired]
+OPEN = [case for case in CASES if not case.repaired]
 
 
 @pytest.mark.parametrize(("case", "recurrence"), runs(RESUMED), ids=names(RESUMED))
@@ -68,7 +219,7 @@ def test_a_warm_run_diverges_as_predicted(case, recurrence, device):
     assert set(verdicts(case, outcome).values()) == {expected}
 
 
-@pytest.mark.parametrize(("case", "recurrence"), runs(CASES), ids=names(CASES))
+@pytest.mark.parametrize(("case", "recurrence"), runs(RIGHT), ids=names(RIGHT))
 def test_with_the_proposed_repairs_a_follower_computes_what_a_cold_run_computes(
     case, recurrence, device
 ):
@@ -77,3 +228,11 @@ def test_with_the_proposed_repairs_a_follower_computes_what_a_cold_run_computes(
     if outcome is not None:
         assert surprises(outcome) == []
         assert set(verdicts(case, outcome).values()) == {"equal"}
+
+
+@pytest.mark.parametrize(("case", "recurrence"), runs(OPEN), ids=names(OPEN))
+def test_the_proposed_repairs_leave_a_follower_with_the_wrong_state(case, recurrence, device):
+    """No proposed repair reaches this order of events yet: the tree gives a state of another depth."""
+    outcome = followed(case, recurrence, REPAIRED, device)
+    assert outcome is not None and surprises(outcome) == []
+    assert set(verdicts(case, outcome).values()) == {"diverges"}

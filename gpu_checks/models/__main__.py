@@ -20,7 +20,7 @@ HEADER = (
 
 def _arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m gpu_checks.models", description=(__doc__ or "").split("\n")[0]
+        prog="python -m gpu_checks.models", description=(__doc__ or "").partition("::")[0]
     )
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"{', '.join(NAMES)}")
     parser.add_argument("--node", type=int, default=512, help="depth of the node, tokens")

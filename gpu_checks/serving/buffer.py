@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 
 from gpu_checks.recurrences import State
-from spec.sglang.life import Slots
+from spec.sglang.life import UNWRITTEN, Slots
 
 ENTRIES = (0, 1)
 
@@ -16,36 +17,49 @@ class NotComputed(Exception):
     """The rules want a state written that the forward pass did not compute; says its depth."""
 
 
-def poisoned(like: State) -> State:
+@dataclass(frozen=True)
+class Snapshot:
+    """A state, and the tokens that it has consumed."""
+
+    consumed: int
+    state: State
+
+    def copy(self) -> Snapshot:
+        """The same in memory of its own."""
+        return Snapshot(self.consumed, {part: value.clone() for part, value in self.state.items()})
+
+
+def poisoned(like: State) -> Snapshot:
     """A slot that nobody wrote: NaN, so that nothing read from it can pass for a state."""
-    return {part: torch.full_like(value, torch.nan) for part, value in like.items()}
+    nan = {part: torch.full_like(value, torch.nan) for part, value in like.items()}
+    return Snapshot(UNWRITTEN, nan)
 
 
 class Buffer:
-    """The two entries of a request's ping-pong buffer.
+    """The two entries of a request's ping-pong buffer, of which `Slots` say what they should hold."""
 
-    `follow` writes what a change of `Slots` says: the state that has consumed so many tokens goes into the entry
-    whose number changed; an entry that is freed or handed out afresh is poisoned.
-    """
-
-    def __init__(self, like: State):
-        self._like = like
+    def __init__(self, slots: Slots, like: State):
+        self._slots, self._like = slots, like
         self._entries = [poisoned(like) for _ in ENTRIES]
 
-    def follow(self, before: Slots, after: Slots, computed: Mapping[int, State]) -> None:
-        """Copy into each entry that changed; `computed` are states by the tokens they have consumed."""
+    def follow(self, slots: Slots, computed: Mapping[int, Snapshot]) -> None:
+        """Copy what was computed into each entry whose state is another one now; an entry that has none is poisoned.
+
+        `computed` is by the depth (tokens) under which the rules know it.
+        """
+        before, self._slots = self._slots, slots
         for entry in ENTRIES:
-            depth = int(after.state(entry))
+            depth = int(slots.state(entry))
             if depth == int(before.state(entry)):
                 continue
-            if depth < 0:
-                self._entries[entry] = poisoned(self._like)
-                continue
-            if depth not in computed:
+            if depth >= 0 and depth not in computed:
                 raise NotComputed(f"no forward pass computed the state of {depth} tokens")
-            self._entries[entry] = {k: v.clone() for k, v in computed[depth].items()}
+            written = computed[depth].copy() if depth >= 0 else poisoned(self._like)
+            self._entries[entry] = written
 
-    def holding(self, slots: Slots, depth: int) -> State:
-        """A copy of the entry whose state has consumed `depth` tokens."""
-        entry = next(e for e in ENTRIES if int(slots.state(e)) == depth)
-        return {part: value.clone() for part, value in self._entries[entry].items()}
+    def holding(self, depth: int) -> Snapshot:
+        """A copy of the entry that holds the state of `depth` (tokens) by the rules; poison for one that nobody wrote."""
+        if depth == UNWRITTEN:
+            return poisoned(self._like)
+        entry = next(e for e in ENTRIES if int(self._slots.state(e)) == depth)
+        return self._entries[entry].copy()

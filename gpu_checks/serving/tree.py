@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_checks.recurrences import State
 from gpu_checks.serving.request import Donation
 from spec.sglang.rules import grids, lookup
 
@@ -15,18 +14,14 @@ class Tree:
     """Nodes by their depth (tokens) in one configuration; all requests run the same tokens as far as they go."""
 
     c: Any
-    nodes: dict[int, State] = field(default_factory=dict)
+    nodes: dict[int, Donation] = field(default_factory=dict)
 
     def insert(self, donation: Donation) -> None:
         """Hang a state on its node; a node that has a state keeps it."""
-        self.nodes.setdefault(donation.node, donation.state)
+        self.nodes.setdefault(donation.node, donation)
 
-    def evict(self, node: int) -> None:
-        """Take the state of a node away."""
-        self.nodes.pop(node, None)
-
-    def match(self, prompt: int) -> tuple[int, State | None]:
-        """What a prompt of so many tokens is given: the deepest node with a state and that state; 0 where there is none."""
+    def match(self, prompt: int) -> Donation | None:
+        """What a prompt of so many tokens is given: what hangs on the deepest node; None where nothing does."""
         longest = lookup.longest_given(int(grids.tree_page(self.c)), prompt)
         node = max((depth for depth in self.nodes if depth <= longest), default=0)
-        return node, self.nodes.get(node)
+        return self.nodes.get(node)

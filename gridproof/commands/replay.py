@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from generators.cases import Case, read_cases, text_of
 from generators.codes import FLUSH
 from generators.errors import BadInput, NothingToDo
-from generators.mechanisms.base import completed
-from generators.replays import NotReplayed, resume_depths
+from generators.replays import NotReplayed, ends, named, resume_depths
+from generators.retelling import configuration_of
 from gpu_checks.names import RECURRENCES
 from gridproof.console import Output, progress
 from gridproof.replays import (
@@ -40,29 +39,37 @@ def run(
     """Replay the cases; return the exit code."""
     if not paths:
         raise NothingToDo("no CASES given; gridproof search --out FILE writes some")
+    if require_gpu and device == "cpu":
+        raise BadInput("--require-gpu and --device cpu exclude each other; give one of them")
     jobs, skipped = _jobs(_designed(paths), _recurrences(recurrence))
     device = _device(device, require_gpu)
     rows, contradicted = _replayed(output, jobs, device, dtype)
-    skipped += contradicted
     if form == "json":
-        output.raw(text_of(replay_document(rows, skipped, device, dtype)))
+        output.raw(text_of(replay_document(rows, [*skipped, *contradicted], device, dtype)))
     else:
-        _print(output, rows, skipped, device, dtype)
+        _print(output, rows, skipped, contradicted, device, dtype)
     if not rows:
         return NothingToDo.exit_code
-    return int(bool(contradicted) or not all(row.as_predicted for row in rows))
+    return int(bool(contradicted) or not all(row.replayed.as_predicted for row in rows))
 
 
 def _print(
-    output: Output, rows: Sequence[Row], skipped: Sequence[Skipped], device: str, dtype: str
+    output: Output,
+    rows: Sequence[Row],
+    skipped: Sequence[Skipped],
+    contradicted: Sequence[Skipped],
+    device: str,
+    dtype: str,
 ) -> None:
+    from gpu_checks.devices import described
+
     if rows:
         output.rich(replay_table(rows))
     for skip in skipped:
         output.line(f"skipped {skip.what}: {skip.why}")
-    from gpu_checks.devices import described
-
-    output.line(summary(rows, skipped, described(device), dtype))
+    for skip in contradicted:
+        output.line(f"contradicted {skip.what}: {skip.why}")
+    output.line(summary(rows, skipped, contradicted, described(device), dtype))
 
 
 def _device(device: str | None, require_gpu: bool) -> str:
@@ -96,44 +103,47 @@ def _recurrences(values: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Job:
-    """A case of a design, and the depths (tokens) of the node it resumes at and of its state."""
+    """A case under its name, its design, and the depths (tokens) of the node it resumes at and of its state."""
 
+    name: str
     case: Case
     design: Design
     node: int
     state: int
 
 
-def _designed(paths: Sequence[Path]) -> list[tuple[Case, Design]]:
-    """The cases of all files, each id once, with the design they break."""
-    found: dict[str, tuple[Case, Design]] = {}
+def _designed(paths: Sequence[Path]) -> list[tuple[str, Case, Design]]:
+    """The cases of all files, each once under its name, with the design they break."""
+    found: list[tuple[Case, str]] = []
     for path in paths:
         file = read_cases(path)
         try:
-            design = design_named(file.design)
+            design_named(file.design)
         except UnknownDesign as error:
             raise BadInput(f"{path}: {error}") from None
-        found |= {case.id: (case, design) for case in file.cases}
-    return list(found.values())
+        found += [(case, file.design) for case in file.cases]
+    return [(name, case, design_named(of)) for name, (case, of) in named(found).items()]
 
 
 def _jobs(
-    cases: Iterable[tuple[Case, Design]], names: Sequence[str]
+    cases: Iterable[tuple[str, Case, Design]], recurrences: Sequence[str]
 ) -> tuple[dict[str, list[Job]], list[Skipped]]:
     """What to replay on each recurrence, and what not; a case that names no recurrence is replayed on all."""
-    jobs: dict[str, list[Job]] = {name: [] for name in names}
+    jobs: dict[str, list[Job]] = {name: [] for name in recurrences}
     skipped = []
-    for case, design in cases:
-        own = case.configuration["recurrence"]
+    for name, case, design in cases:
         try:
-            job = Job(case, design, *resume_depths(case))
-            if own not in (None, *names):
-                raise NotReplayed(f"it is a case of {own} alone")
+            job = Job(name, case, design, *resume_depths(case))
+            ends(case, design)
+            own = configuration_of(case).stateful_layers
+            wanted = [recurrence for recurrence in recurrences if recurrence in own]
+            if not wanted:
+                raise NotReplayed(f"it is a case of {', '.join(own)} alone")
         except NotReplayed as why:
-            skipped.append(Skipped(case.id, str(why)))
+            skipped.append(Skipped(name, str(why)))
             continue
-        for name in names if own is None else (own,):
-            jobs[name].append(job)
+        for recurrence in wanted:
+            jobs[recurrence].append(job)
     return {name: wanted for name, wanted in jobs.items() if wanted}, skipped
 
 
@@ -143,7 +153,7 @@ def _replayed(
     """Every case on every recurrence it is of, and the cases whose trace does not end as they say."""
     from gpu_checks.devices import DTYPES
     from gpu_checks.recurrences import RECURRENCES as known
-    from gpu_checks.serving.resume import MORE_VERIFIES, replay_cases
+    from gpu_checks.serving.resume import replay_cases
 
     rows, contradicted = [], []
     with progress(output, "replaying") as update:
@@ -152,10 +162,6 @@ def _replayed(
             cases = [_told(job) for job in wanted]
             found = replay_cases(known[name], cases, dtype=DTYPES[dtype], device=device)
             rows += [Row(case, name, one) for case, one in found.replays]
-            for case in found.went_on:
-                output.note(
-                    f"{case} on {name}: donated only once its request went on for {MORE_VERIFIES} verifies"
-                )
             contradicted += [
                 Skipped(f"{case} on {name}", why) for case, why in found.contradicted.items()
             ]
@@ -164,14 +170,15 @@ def _replayed(
 
 def _told(job: Job) -> Told:
     from gpu_checks.pairs import Pair
+    from gpu_checks.serving.request import Life
     from gpu_checks.serving.resume import Told
 
     case = job.case
-    return Told(
-        case.id,
+    life = Life(
         job.design,
-        SimpleNamespace(**completed(case.configuration)),
+        configuration_of(case),
         case.trace,
-        Pair(job.node, job.state),
+        grammar=case.grammar,
         pending=case.code == FLUSH.id,
     )
+    return Told(job.name, life, Pair(job.node, job.state))

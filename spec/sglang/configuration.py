@@ -48,6 +48,11 @@ class Configuration:
     def speculates(self) -> bool:
         return self.speculative_num_draft_tokens > 0
 
+    @property
+    def stateful_layers(self) -> tuple[str, ...]:
+        """The layers whose states it is about: of its own recurrence, or of all where it names none."""
+        return STATEFUL_LAYERS if self.recurrence is None else (self.recurrence,)
+
 
 @dataclass(frozen=True)
 class Guard:

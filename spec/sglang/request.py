@@ -107,7 +107,7 @@ class Scheduler:
 
     def decode(self, r: Request, to: int) -> Request:
         """Launch decode steps until the one at `to`, each result processed when the scheduler would."""
-        for length in self._steps_that_matter(r.length, to):
+        for length in self.steps_that_matter(r.length, to):
             r = self._before_a_launch(r)
             if length > r.length + 1:  # nothing writes, labels or swaps in between
                 r = replace(r, length=length - 1, waiting=(Pass(STEP, length - 2, length - 1),))
@@ -242,7 +242,7 @@ class Scheduler:
         )
         return replace(r, slots=slots, committed=done.end)
 
-    def _steps_that_matter(self, length: int, to: int) -> Iterator[int]:
+    def steps_that_matter(self, length: int, to: int) -> Iterator[int]:
         """The steps beyond `length` to launch one by one: the first, each boundary and the one after it, the last."""
         boundaries = range(length // self.grid * self.grid, to + 1, self.grid)
         after = {boundary + step for boundary in boundaries for step in (0, 1)}

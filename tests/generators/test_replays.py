@@ -9,10 +9,23 @@ import pytest
 
 from generators import emit, replays
 from generators.cases import Event, read_cases
+from generators.domain import Domain
 from generators.errors import BadInput
-from generators.replays import NotReplayed, families, resume_depths
+from generators.replays import NotReplayed, families, named, resume_depths
+from generators.retelling import configuration_of
+from generators.search import search
+from spec.sglang.checkpoints import node_of
+from spec.sglang.designs import DESIGNS
+from spec.sglang.request import Scheduler
+from spec.sglang.trace import acted_out
 
 MEGAMOE = "generated_tests/cases/kimi-k3-b300-megamoe.json"
+ORDERS = "generated_tests/cases/flags-that-meet-0.5.23.json"
+
+
+def order(root, id):
+    """One of the committed orders of events of the newest release."""
+    return next(case for case in read_cases(root / ORDERS).cases if case.id.startswith(id))
 
 
 @pytest.fixture
@@ -25,7 +38,7 @@ def emitted(file_cases, design="sglang-0.5.18"):
 
 
 def test_each_family_has_a_file_and_each_case_its_place(cases):
-    found = families([(case, "sglang-0.5.18") for case in cases])
+    found, _ = families([(case, "sglang-0.5.18") for case in cases])
     assert {name: len(kept) for name, kept in found.items()} == {
         "decode": 1,
         "verify": 1,
@@ -34,8 +47,80 @@ def test_each_family_has_a_file_and_each_case_its_place(cases):
 
 
 def test_a_case_that_is_found_twice_is_written_once(cases):
-    found = families([(case, "sglang-0.5.18") for case in (*cases, *cases)])
+    found, _ = families([(case, "sglang-0.5.18") for case in (*cases, *cases)])
     assert sum(map(len, found.values())) == len(cases)
+
+
+def test_what_is_found_in_two_designs_is_two_cases_named_by_them(cases):
+    decode = cases[0]
+    found = named(
+        [(decode, "sglang-0.5.17"), (decode, "sglang-0.5.18"), (cases[1], "sglang-0.5.18")]
+    )
+    assert list(found) == [
+        f"{decode.id}-sglang-0.5.17",
+        f"{decode.id}-sglang-0.5.18",
+        cases[1].id,
+    ]
+
+
+STRATEGIES = [("extra_buffer", True), ("extra_buffer", False), ("extra_buffer_lazy", True)]
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize(("strategy", "overlap"), STRATEGIES)
+@pytest.mark.parametrize("drafts", [0, 4, 40])
+def test_what_the_grids_decide_is_left_by_its_own_trace(name, strategy, overlap, drafts):
+    design = DESIGNS[name]
+    domain = Domain(
+        {
+            "page_size": (1, 64, 128),
+            "dcp_size": (1, 3, 8),
+            "mamba_track_interval": (64, 96, 256),
+            "strategy": (strategy,),
+            "overlap": (overlap,),
+            "speculative_num_draft_tokens": (drafts,),
+        }
+    )
+    for case in search(design, domain, close=False).cases:
+        c = replace(configuration_of(case), overlap=overlap)
+        *_, last = acted_out(Scheduler(design, c), case.trace)
+        if case.outcome == "fault":
+            assert last.stopped
+            continue
+        made = [d.checkpoint for d in last.donated if d.checkpoint.saved]
+        left = [(int(node_of(design, c, one)), int(one.state)) for one in made]
+        assert (case.depths["node"], case.depths["state"]) in left, case.id
+
+
+def test_a_case_that_a_grammar_ends_says_so(root):
+    files, _ = emitted([order(root, "slot-overwritten-extra-buffer-without-overlap-spec")])
+    assert "grammar=True" in files["test_slot_overwritten.py"]
+
+
+def test_what_the_proposals_do_not_repair_is_predicted_to_stay_wrong(root):
+    _, predicted = emitted([order(root, "slot-overwritten-extra-buffer-overlap-alone")])
+    assert {name.split("::")[1].split("[")[0] for name in predicted} == {
+        replays.DIVERGES,
+        replays.RIGHT,
+    }
+    _, predicted = emitted([order(root, "slot-overwritten-extra-buffer-overlap-speculative")])
+    assert {name.split("::")[1].split("[")[0] for name in predicted} == {
+        replays.DIVERGES,
+        replays.OPEN,
+    }
+
+
+def test_events_that_make_no_trace_are_refused_with_the_name_of_their_case(cases):
+    with pytest.raises(BadInput, match=rf"case {cases[0].id}: its decode of 2 tokens"):
+        emitted([replace(cases[0], trace=(Event("extend", 5, 5), Event("decode", 2, 9)))])
+
+
+def test_what_is_not_replayed_is_told_with_its_reason(root, cases):
+    unwritten = replace(cases[0], depths={"state": None, "node": 512, "replayed": None})
+    file = read_cases(root / MEGAMOE)
+    assert [*emit.untold([file], ["replay"])] == []
+    (sentence,) = emit.untold([replace(file, cases=(unwritten, *cases[1:]))], ["replay"])
+    assert sentence.startswith(f"no replay is written for {unwritten.id}: no forward pass wrote")
 
 
 def test_a_flush_case_leaves_its_inputs_pending(cases):
@@ -52,7 +137,7 @@ def test_a_family_of_faults_alone_is_python(cases):
     ast.parse(files["test_extend.py"])
     assert {name.split("::")[1].split("[")[0] for name in predicted} == {
         replays.STOPPED,
-        replays.REPAIRED,
+        replays.RIGHT,
     }
 
 
@@ -79,7 +164,7 @@ def test_what_cannot_be_resumed_says_why(cases, depths):
 
 def test_what_cannot_be_resumed_is_in_no_file(request, cases):
     unwritten = replace(cases[0], depths={"state": -1, "node": 512, "replayed": None})
-    assert families([(unwritten, "sglang-0.5.18")]) == {}
+    assert families([(unwritten, "sglang-0.5.18")])[0] == {}
     file = read_cases(request.config.rootpath / MEGAMOE)
     assert emit.replay_tests([replace(file, cases=(unwritten,))]) == {}
 

@@ -1,13 +1,15 @@
 """Warm runs in a batch show what each of them shows alone, and what the model predicts of it."""
 
+from dataclasses import replace
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from gpu_checks import names, pairs, verdicts  # noqa: E402
-from gpu_checks.cold import COLD_RUNS, ColdRun  # noqa: E402
+from gpu_checks.cold import ColdRun, by_steps  # noqa: E402
 from gpu_checks.pairs import WINDOW, Pair, controls, replay  # noqa: E402
-from gpu_checks.phases import PHASES, Phase  # noqa: E402
+from gpu_checks.phases import PHASES  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 
 BY_NAME = pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
@@ -78,21 +80,21 @@ def test_one_layer_that_is_off_is_enough_to_be_noticed(recurrence, monkeypatch):
         return states
 
     stream = recurrence.stream(64 + WINDOW)
-    cold = COLD_RUNS["decode"](recurrence, stream, {64, 64 + WINDOW})
+    cold = by_steps(recurrence, stream, {64, 64 + WINDOW})
     held = with_a_wrong_layer(cold, [64])
     assert pairs.state_errors(held, cold.states_at([64])).item() > 1e-4
 
 
 def test_a_lost_write_into_the_window_alone_is_noticed():
     gdn = RECURRENCES["gdn"]
-    cold = COLD_RUNS["decode"](gdn, gdn.stream(128), {64, 63})
+    cold = by_steps(gdn, gdn.stream(128), {64, 63})
     held = {**cold.states_at([64]), "window": cold.states_at([63])["window"]}
     assert pairs.state_errors(held, cold.states_at([64])).item() > 0.1
 
 
 def test_a_state_that_nobody_wrote_is_as_wrong_as_can_be():
     gdn = RECURRENCES["gdn"]
-    wanted = COLD_RUNS["decode"](gdn, gdn.stream(64), {64}).states_at([64])
+    wanted = by_steps(gdn, gdn.stream(64), {64}).states_at([64])
     unwritten = {part: torch.full_like(value, torch.nan) for part, value in wanted.items()}
     assert pairs.state_errors(unwritten, wanted).item() == torch.finfo(torch.float64).max
 
@@ -123,14 +125,13 @@ def test_the_controls_are_the_right_state_and_one_that_is_a_token_off():
 
 def test_the_names_are_those_of_what_there_is():
     assert tuple(RECURRENCES) == names.RECURRENCES
-    assert tuple(PHASES) == names.PHASES == tuple(COLD_RUNS)
 
 
 def test_a_state_that_goes_wrong_after_the_resume_is_noticed(monkeypatch):
     def forgets(recurrence, state, tokens):
         return state, recurrence.scan(state, tokens)[1]
 
-    monkeypatch.setitem(PHASES, "decode", Phase("decode", forgets, 1))
+    monkeypatch.setitem(PHASES, "decode", replace(PHASES["decode"], run=forgets))
     (one,) = replay(RECURRENCES["gdn"], [Pair(64, 64)], ["decode"])
     assert (one.output_error, one.observed) == (0.0, "between")
 

@@ -17,7 +17,6 @@ from gpu_checks import precision  # noqa: E402
 from gpu_checks.matrix import DEEPEST, matrix  # noqa: E402
 from gpu_checks.pairs import Pair  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
-from gpu_checks.recurrences.tokens import Shape  # noqa: E402
 from spec.sglang.checkpoints import decode_checkpoint, node_of  # noqa: E402
 from spec.sglang.configuration import Configuration, Guard  # noqa: E402
 from spec.sglang.designs import DESIGNS  # noqa: E402
@@ -103,6 +102,6 @@ def test_what_a_release_refuses_to_start_with_is_not_in_the_matrix(monkeypatch):
 
 @pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
 def test_a_state_that_is_stored_once_stays_within_its_tolerance(recurrence):
-    errors = precision.stored(recurrence, 256, Shape(), "cpu")
+    errors = precision.stored(recurrence, 256, "cpu")
     assert 0 < errors["float32"] <= precision.STORED_TOLERANCE["float32"] < errors["bfloat16"]
     assert errors["bfloat16"] <= precision.STORED_TOLERANCE["bfloat16"]

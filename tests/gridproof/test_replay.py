@@ -70,8 +70,9 @@ def test_the_document_is_as_its_schema_has_it(gridproof, root, without_a_gpu):
     document = json.loads(ran.out)
     jsonschema.Draft202012Validator(schema()).validate(document)
     assert (ran.code, document["device"], document["dtype"]) == (0, "cpu", "float64")
+    phases = schema()["properties"]["results"]["items"]["properties"]["phase"]["enum"]
     assert {(r["recurrence"], r["phase"]) for r in document["results"]} == {
-        (r, p) for r in names.RECURRENCES for p in names.PHASES
+        (r, p) for r in names.RECURRENCES for p in phases
     }
     assert [skip["what"] for skip in document["skipped"]] == [FAULT]
 
@@ -79,7 +80,6 @@ def test_the_document_is_as_its_schema_has_it(gridproof, root, without_a_gpu):
 def test_the_schema_knows_the_names_there_are():
     row = schema()["properties"]["results"]["items"]["properties"]
     assert row["recurrence"]["enum"] == list(names.RECURRENCES)
-    assert row["phase"]["enum"] == list(names.PHASES)
     assert schema()["properties"]["device"]["enum"] == list(names.DEVICES)
     assert schema()["properties"]["dtype"]["enum"] == list(names.DTYPES)
 
@@ -126,7 +126,68 @@ def test_a_trace_that_does_not_end_as_its_case_says_is_told_and_exits_1(
 ):
     ran = gridproof("replay", written(case(root, trace=decoded_to(512))), "--recurrence", "gdn")
     assert ran.code == 1
+    assert "contradicted decode-period2" in ran.out and "0 skipped, 1 contradicted" in ran.out
     assert "its trace leaves state 512 on node 512, not state 768 on node 512" in ran.out
+
+
+def configured(root, **values):
+    """The decode case of Kimi-K3 in another configuration."""
+    document = case(root)
+    document["cases"][0]["configuration"] |= values
+    return document
+
+
+def test_a_strategy_without_slots_is_skipped(gridproof, root, written, with_torch):
+    ran = gridproof("replay", written(configured(root, strategy="no_buffer")))
+    assert (ran.code, "its strategy no_buffer keeps no slots" in ran.out) == (3, True)
+
+
+def test_more_drafts_than_can_be_run_are_skipped(gridproof, root, written, with_torch):
+    ran = gridproof("replay", written(configured(root, speculative_num_draft_tokens=1_025)))
+    assert (ran.code, "it verifies 1,025 draft tokens; at most 1,024" in ran.out) == (3, True)
+
+
+def test_a_recurrence_of_a_case_that_nobody_knows_is_refused(gridproof, root, written):
+    ran = gridproof("replay", written(configured(root, recurrence="rwkv")))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "its recurrence 'rwkv' is unknown; accepted are mamba2" in ran.err
+
+
+def test_events_of_a_follower_are_skipped(gridproof, root, written, with_torch):
+    split = {**decoded_to(768)[-1], "event": "split"}
+    ran = gridproof("replay", written(case(root, trace=[*decoded_to(768), split])))
+    assert (ran.code, "its event 'split' is not one that a replay serves" in ran.out) == (3, True)
+
+
+def test_lengths_that_do_not_follow_are_refused_in_one_sentence(gridproof, root, written):
+    ran = gridproof("replay", written(case(root, trace=decoded_to(768)[1:])))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "its decode comes before any extend" in ran.err
+
+
+def test_a_depth_may_be_written_with_a_fraction_of_nothing(gridproof, root, written, with_torch):
+    depths = {"state": 768.0, "node": 512, "replayed": 256}
+    ran = gridproof("replay", written(case(root, depths=depths)), "--recurrence", "short_conv")
+    assert ran.code == 0
+
+
+def test_a_case_that_two_designs_have_is_replayed_on_both(gridproof, root, tmp_path, with_torch):
+    paths = []
+    for design in ("sglang-0.5.17", "sglang-0.5.18"):
+        paths.append(tmp_path / f"{design}.json")
+        paths[-1].write_text(json.dumps({**case(root), "design": design}), encoding="utf-8")
+    ran = gridproof("replay", *map(str, paths), "--recurrence", "short_conv", "--format", "json")
+    names = {r["case"] for r in json.loads(ran.out)["results"]}
+    assert ran.code == 0
+    assert {name[-13:] for name in names if not name.endswith("control")} == {
+        "sglang-0.5.17",
+        "sglang-0.5.18",
+    }
+
+
+def test_a_gpu_is_not_required_on_a_cpu(gridproof, root):
+    ran = gridproof("replay", str(root / KIMI), "--require-gpu", "--device", "cpu")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
 
 
 def test_where_everything_is_skipped_it_exits_3(gridproof, root, written, with_torch):
@@ -144,7 +205,7 @@ def test_a_depth_of_0_is_refused_in_one_sentence(gridproof, root, written, depth
 
 def test_a_state_that_nobody_wrote_is_skipped(gridproof, root, written, with_torch):
     ran = gridproof("replay", written(case(root, depths={"state": -1, "node": 512, "replayed": 0})))
-    assert (ran.code, "no forward pass wrote its state" in ran.out) == (3, True)
+    assert (ran.code, "no forward pass wrote the slot that is donated" in ran.out) == (3, True)
 
 
 def test_a_case_of_another_schema_is_refused_in_one_sentence(gridproof, root, written):
