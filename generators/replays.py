@@ -45,6 +45,8 @@ class NotReplayed(Exception):
 def resume_depths(case: Case) -> tuple[int, int]:
     """Depths (tokens) of the node a case resumes at and of its state; a depth of 0 is refused as bad input."""
     state, node = case.depths["state"], case.depths["node"]
+    if case.outcome == "lost":
+        raise NotReplayed("nothing is reused there, so there is nothing to resume from")
     if case.outcome == "fault" or node is None:
         raise NotReplayed("an assertion of the engine stops the request before anything is resumed")
     if state is None or state < 0:
