@@ -140,6 +140,8 @@ def _proofs_in(folder: Path) -> Iterator[Path]:
 
 def _begins(path: Path, lines: Collection[str]) -> bool:
     """Whether the first line of a file is one of these."""
+    if not path.is_file():
+        return False
     try:
         with path.open(encoding="utf-8") as file:
             return file.readline().rstrip("\n") in lines

@@ -11,9 +11,8 @@ from spec.numbers import Number, Truth, both, choose, gcd, largest, lcm
 def bezout(a: Number, b: Number) -> tuple[Number, Number]:
     """Numbers ``u, v`` with ``u * a + v * b == gcd(a, b)``."""
     u, v, next_u, next_v = 1, 0, 0, 1
-    while _any(b != 0):
-        whole = choose(b != 0, a // largest(b, 1), 0)
-        goes_on = b != 0
+    while _any(goes_on := b != 0):
+        whole = choose(goes_on, a // largest(b, 1), 0)
         a, b = choose(goes_on, b, a), choose(goes_on, a - whole * b, 0)
         u, next_u = choose(goes_on, next_u, u), u - whole * next_u
         v, next_v = choose(goes_on, next_v, v), v - whole * next_v
@@ -21,6 +20,7 @@ def bezout(a: Number, b: Number) -> tuple[Number, Number]:
 
 
 def _any(truth: Truth) -> bool:
+    """Whether it holds of some pair."""
     return bool(truth.any() if hasattr(truth, "any") else truth)
 
 

@@ -42,9 +42,9 @@ def _distinct(a: Any, b: Any) -> tuple[Any, Any]:
 
     width = int(b.max(initial=0)) + 1
     kind = a.dtype if int(a.max(initial=0)) < numpy.iinfo(numpy.int64).max // width else object
-    both = numpy.sort(a.astype(kind) * width + b, axis=None)
-    both = both[numpy.append(True, both[1:] != both[:-1])]  # numpy.unique takes five times as long
-    return both // width, both % width
+    keys = numpy.sort(a.astype(kind) * width + b, axis=None)
+    keys = keys[numpy.append(True, keys[1:] != keys[:-1])]  # numpy.unique takes five times as long
+    return keys // width, keys % width
 
 
 def require(design: Design, c: Any) -> None:
