@@ -241,6 +241,16 @@ NODE_DEPTH = Code(
     accepted="a key cut to the donated depth, as every modelled release cuts it",
 )
 
+TREE_STATE = Code(
+    "GP405",
+    "tree-state",
+    "a node of the tree comes to hold, or a prompt to be given, a state of another depth: by a second donation, a split, "
+    "an eviction or a match",
+    "a_split_leaves_the_state_on_the_node_of_its_depth",
+    why="Whoever resumes from that node computes some tokens twice, or never.",
+    accepted="the rules of the tree that every modelled release has",
+)
+
 CANNOT_START = Code(
     "GP005",
     "cannot-start",
@@ -397,6 +407,7 @@ CODES = {
         SLOT_LABEL,
         KEY_OVERSHOT,
         NODE_DEPTH,
+        TREE_STATE,
         WINDOW_GRID,
         GUARD_PROTECTS_NOT,
         GUARD_NOT_EVALUATED,

@@ -30,7 +30,7 @@ from spec.sglang.checkpoints import (
     verify_checkpoint,
 )
 from spec.sglang.configuration import Guard
-from spec.sglang.designs import Design
+from spec.sglang.designs import Design, current
 from spec.sglang.rules import grids
 
 # Guards that ask for whole pages or chunks; what the others refuse does not work for other reasons than a depth.
@@ -76,9 +76,10 @@ def is_wrong(design: Design, c: Any, size: int) -> numpy.ndarray:
 
 
 def _hangs(design: Design, c: Any, checkpoint: Checkpoint, context: int) -> Any:
-    """Whether a checkpoint is hung on a node within the context."""
+    """Whether a checkpoint is hung on a node that a prompt of the context's length can be given."""
     node = node_of(design, c, checkpoint)
-    return both(checkpoint.saved, node > 0, node <= context)
+    longest = current(design.longest_given)(grids.tree_page(c), context)
+    return both(checkpoint.saved, node > 0, node <= longest)
 
 
 def is_inert(design: Design, c: Any, context: int) -> Any:

@@ -27,6 +27,7 @@ from generators.processes import cores, in_order
 from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
 from generators.traces import Trace, TraceSearch
+from generators.tree_orders import tree_cases
 from spec.sglang.checkpoints import node_of
 from spec.sglang.designs import Design
 from spec.sglang.life import UNWRITTEN
@@ -303,12 +304,15 @@ def search_orders(
     )
     missing = unmodelled(domain)
     complete = found.searched == found.groups and not missing
+    trees = tree_cases(
+        design, (values for values, _ in _groups(design, domain, guards, smallest, Orders()))
+    )
     return CaseFile(
         design.name,
         domain.document(found.configurations),
         "traces",
         complete,
-        shortest_first(order_cases(design, found)),
+        shortest_first([*order_cases(design, found), *trees]),
         {"events": limits.events},
         (*missing, *found.notes(limits)),
     )

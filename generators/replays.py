@@ -74,6 +74,8 @@ def _check(case: Case) -> None:
         )
     if c.strategy not in MODELLED_STRATEGIES:
         raise NotReplayed(f"its strategy {c.strategy} keeps no slots and is not modelled")
+    if case.code == codes.TREE_STATE.id:
+        raise NotReplayed("it is made of several requests, and a replay serves one")
     if unserved := [event.event for event in case.trace if event.event not in SERVED]:
         raise NotReplayed(f"its event {unserved[0]!r} is not one that a replay serves")
     if c.speculative_num_draft_tokens > MOST_DRAFT_TOKENS:

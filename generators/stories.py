@@ -9,7 +9,7 @@ from typing import Any
 
 from generators.trees import told_of
 from spec.sglang.checkpoints import Checkpoint, node_of
-from spec.sglang.designs import Design
+from spec.sglang.designs import Design, current
 from spec.sglang.request import Scheduler
 from spec.sglang.rules import tree
 from spec.sglang.rules.tree import Node
@@ -87,7 +87,8 @@ def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str,
     nodes: dict[int, Node] = {}
     for checkpoint in donated:
         if checkpoint.saved and (depth := int(node_of(design, c, checkpoint))):
-            nodes[depth] = tree.donated(nodes.get(depth, Node(depth)), int(checkpoint.state))
+            node, keeps = nodes.get(depth, Node(depth)), current(design.node_keeps)
+            nodes[depth] = tree.donated(node, int(checkpoint.state), keeps)
     return told_of(tree.given(nodes[depth] for depth in sorted(nodes)))
 
 

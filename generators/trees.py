@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spec.sglang.checkpoints import node_of
-from spec.sglang.designs import Design
+from spec.sglang.designs import Design, current
 from spec.sglang.life import finished, keeping
 from spec.sglang.rules import grids, lookup, tree
 from spec.sglang.rules.slots import NO_DEPTH
@@ -52,7 +52,9 @@ class Tree:
         hit = max((key[:i] for i in range(len(key) + 1) if key[:i] in known), key=len)
         if hit and hit not in self.nodes:
             below = min((node for node in self.nodes if node[: len(hit)] == hit), key=len)
-            self.nodes[hit], self.nodes[below] = tree.split(self.nodes[below], len(hit) * self.page)
+            rules = current(self.design.split_above), current(self.design.split_below)
+            parts = tree.split(self.nodes[below], len(hit) * self.page, *rules)
+            self.nodes[hit], self.nodes[below] = parts
         return hit
 
     def donate(self, tokens: Sequence[int], request: Insert) -> None:
@@ -63,11 +65,17 @@ class Tree:
         if depth:
             key = self._pages(tokens, depth)
             self._hit(key)
-            self.nodes[key] = tree.donated(self.nodes.get(key, Node(depth)), int(checkpoint.state))
+            node, keeps = self.nodes.get(key, Node(depth)), current(self.design.node_keeps)
+            self.nodes[key] = tree.donated(node, int(checkpoint.state), keeps)
+
+    def evict(self, key: Key) -> None:
+        """Evict the state of a node."""
+        self.nodes[key] = tree.evicted(self.nodes[key], current(self.design.eviction_leaves))
 
     def path(self, tokens: Sequence[int]) -> tuple[int, list[Node]]:
         """How many tokens of a prompt the tree knows, and the nodes that a match of it comes by, the shallowest first."""
-        hit = self._hit(self._pages(tokens, int(lookup.longest_given(self.page, len(tokens)))))
+        longest = int(current(self.design.longest_given)(self.page, len(tokens)))
+        hit = self._hit(self._pages(tokens, longest))
         nodes = (self.nodes.get(hit[:i]) for i in range(1, len(hit) + 1))
         return len(hit) * self.page, [node for node in nodes if node]
 
@@ -75,7 +83,8 @@ class Tree:
         """The node and state given to a prompt, and the depth it is told to keep a state at; all in tokens."""
         hit, path = self.path(tokens)
         node = tree.given(path)
-        point = int(lookup.branching_point(int(self.design.grid("extend", self.c)), hit))
+        grid = int(self.design.grid("extend", self.c))
+        point = int(current(self.design.branching_point)(grid, hit))
         told = point if lookup.is_told(point, node.depth) else None
         return {**told_of(node), "branching": told}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH, Guard
-from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
+from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
 
 RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 NEWEST = RELEASES[-1]
@@ -74,6 +74,11 @@ class Design:
     window_grid: Callable[..., Any] = grids.track_interval
     insert_guard: Callable[..., Any] = insert.accepts_any_depth
     node_depth: Callable[..., Any] = insert.node_depth
+    node_keeps: Callable[..., Any] = tree.kept
+    split_above: Callable[..., Any] = tree.left_above
+    split_below: Callable[..., Any] = tree.left_below
+    eviction_leaves: Callable[..., Any] = tree.left_evicted
+    longest_given: Callable[..., Any] = lookup.longest_given
     swap: Callable[..., Any] = slots.swap_follows_the_lookahead
     label: Callable[..., Any] = slots.label_of_the_completed_step
     verify_label_start: Callable[..., Any] = slots.label_counts_the_retained

@@ -50,6 +50,11 @@ PLANTED = {
     "finish_depth": ("def finish_depth(key_length, label, previous): return label", {**SMALL, **LONG, **EAGER}, "traces", "GP403"),
     "stores_the_kept_entry": ("stores_the_kept_entry = False", {**SMALL, **LAZY}, "traces", "GP401"),
     "failure_forgets_the_label": ("failure_forgets_the_label = False", {**SMALL, **LAZY}, "traces", "GP401"),
+    "node_keeps": ("def node_keeps(held, state): return held + state", SMALL, "traces", "GP405"),
+    "split_above": ("def split_above(depth, state, at): return state", {**SMALL, "page_size": 2}, "traces", "GP405"),
+    "split_below": ("def split_below(depth, state, at): return state - at if state else 0", {**SMALL, "page_size": 2}, "traces", "GP405"),
+    "eviction_leaves": ("def eviction_leaves(state): return state - 1", SMALL, "traces", "GP405"),
+    "longest_given": ("def longest_given(tree_page, prompt): return prompt // tree_page * tree_page", SMALL, "traces", "GP405"),
     "guard_interval_is_whole_pages": ("def guard_interval_is_whole_pages(c): return c.mamba_track_interval % 16 == 0", SMALL, "launches", "GP006"),
 }  # fmt: skip
 
