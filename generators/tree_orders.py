@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -151,7 +151,6 @@ def tree_cases(design: Design, configurations: Iterable[Mapping[str, Any]]) -> l
 
 
 def _case(design: Design, values: Mapping[str, Any], found: _Found) -> Case:
-    last = replace(found.trace[-1], node_depth=found.node)
     return Case(
         id=f"{codes.TREE_STATE.name}-{found.by}-{spelled(values)}",
         code=codes.TREE_STATE.id,
@@ -160,7 +159,7 @@ def _case(design: Design, values: Mapping[str, Any], found: _Found) -> Case:
             **{name: values[name] for name in DOMAIN_FIELDS},
             "engine": f"sglang=={design.release}",
         },
-        trace=(*found.trace[:-1], last),
+        trace=found.trace,
         depths={"state": found.state, "node": found.node, "replayed": found.state - found.node},
         klass={"by": found.by, "rules": list(own_rules(design))},
     )
