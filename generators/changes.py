@@ -6,8 +6,8 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from generators.check import Judgement
 from generators.flags import LARGEST, field_of
+from generators.judgements import Judgement
 from generators.launch import Launch
 from generators.words import Word
 from spec.sglang.configuration import Configuration

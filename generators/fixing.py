@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from generators.inputs.base import ITEMS, LIST, SHELL
 from generators.targets import Target
 from generators.words import Word
 
+_LINE_END = re.compile(r"\r?\n|\Z")
 _MAY_STAND_PLAIN = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:@%+,$"
 )
@@ -89,12 +91,15 @@ def _inserted(style: str, text: str, span: tuple[int, int], flag: str, value: st
     start = text.rfind("\n", 0, span[0]) + 1
     lead = text[start : span[0]]
     lead = lead if lead.strip() == "-" else " " * (len(lead) - 2) + "- "
-    return "".join(f'\n{lead}"{word}"' for word in words)
+    newline = "\r\n" if text[_line_end(text, span[1]) :].startswith("\r") else "\n"
+    return "".join(f'{newline}{lead}"{word}"' for word in words)
 
 
 def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
+    """The offset of the end of the line that a position stands in."""
+    match = _LINE_END.search(text, position)
+    assert match is not None, "the end of a text ends its last line"
+    return match.start()
 
 
 def edited(text: str, changes: Iterable[Edit]) -> str:

@@ -8,12 +8,14 @@ from typing import Any
 
 from generators import codes
 from generators.changes import candidates, changed
-from generators.check import Finding, Judgement, judge, refused_by
+from generators.check import judge, refused_by
 from generators.codes import Code
 from generators.domain import domain_of
 from generators.effects import affected
+from generators.judgements import Finding, Judgement
 from generators.launch import Launch
 from generators.search import search
+from generators.traces import Found as Orders
 from spec.sglang.configuration import interval_is_whole_configured_pages
 from spec.sglang.designs import Design
 from spec.sglang.rules import grids
@@ -30,6 +32,7 @@ class Judging:
     context_length: int | None = None
     known: dict[Any, Judgement] = field(default_factory=dict)
     fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
+    orders: dict[Any, Orders] = field(default_factory=dict)
 
     def judge(
         self, design: Design, launch: Launch, source: str, line: int | None = None
@@ -59,7 +62,9 @@ class Judging:
             *(launch.context_length, launch.radix_cache, launch.unmodelled, alone),
         )
         if key not in self.known:
-            self.known[key] = judge(design, launch, "", self.context_length, alone=alone)
+            self.known[key] = judge(
+                design, launch, "", self.context_length, alone=alone, orders=self.orders
+            )
         return self.known[key]
 
     def _fix(self, design: Design, launch: Launch, judgement: Judgement) -> dict[str, Any] | None:

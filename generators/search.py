@@ -20,6 +20,7 @@ from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
+from spec.sglang.checkpoints import misplaced
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
@@ -130,6 +131,8 @@ def _shortest_failures(
     }
     for prefix, end in readers.extend_candidates(design, c):
         checkpoint = readers.extend_checkpoint(design, c, prefix, end)
+        if not (numpy.any(checkpoint.fault) or numpy.any(misplaced(design, c, checkpoint))):
+            continue
         for klass, (prefixes, ends) in shortest.items():
             hit = klass.describes(design, c, prefix, checkpoint)
             hit = numpy.broadcast_to(hit, (size,)).astype(bool)

@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from generators import emit
-from generators.check import Judgement
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
+from generators.judgements import Judgement
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
 from generators.published import configurations, verdicts

@@ -312,7 +312,7 @@ def test_files_are_mended_in_place_and_nothing_else_is_touched(gridproof, here, 
 
 
 def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
-    monkeypatch.setattr("generators.check._rests_on", lambda *a: None)
+    monkeypatch.setattr("generators.check.rests_on", lambda *a: None)
     (here / "a.sh").write_text(f"{SMALL}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
     assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{SMALL}\n"
