@@ -60,7 +60,7 @@ _STRATEGY_GUARDS = (
 def _rejection(guard: Guard, design: Design, source: str) -> Finding:
     of_strategy = guard.name in _STRATEGY_GUARDS
     code = codes.CANNOT_START if of_strategy else codes.REJECTED
-    return _finding(code, design, source, guard.demands)
+    return finding(code, design, source, guard.demands)
 
 
 def _case_finding(design: Design, case: Case, source: str) -> Finding:
@@ -77,7 +77,7 @@ def _case_finding(design: Design, case: Case, source: str) -> Finding:
             f"after {end} tokens a state that has consumed {depths['state']} tokens hangs on the "
             f"node of depth {depths['node']}: {count} {'consumed twice' if replayed > 0 else 'skipped'}"
         )
-    return replace(_finding(code, design, source, f"{code.means}; {what}"), case=case)
+    return replace(finding(code, design, source, f"{code.means}; {what}"), case=case)
 
 
 def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
@@ -133,14 +133,15 @@ def judge(
         findings = [_rejection(guard, design, source) for guard in demands]
         return _unjudged(design, launch, source, "rejected", findings)
     if (missing := _not_modelled(launch, c)) is not None:
-        finding = _finding(codes.NOT_MODELLED, design, source, missing)
-        return _unjudged(design, launch, source, "not_modelled", [finding])
+        missed = finding(codes.NOT_MODELLED, design, source, missing)
+        return _unjudged(design, launch, source, "not_modelled", [missed])
     if pairs := unwitnessed(design, c):
         raise RuntimeError(f"no Bezout witnesses for {pairs}, on which the theorems rest")
     return _judged(design, launch, source, context_length, alone, {} if orders is None else orders)
 
 
-def _finding(code: Code, design: Design, source: str, message: str) -> Finding:
+def finding(code: Code, design: Design, source: str, message: str) -> Finding:
+    """A finding of a release, as severe as its code."""
     return Finding(code, code.severity, f"sglang=={design.release}", message, source)
 
 
@@ -190,13 +191,13 @@ def _judged(
             f"nothing shorter than {shape['checkpoint_grid']} tokens can ever be reused, and the context is "
             f"{context} tokens ({said})"
         )
-        findings.append(_finding(codes.INERT, design, source, message))
+        findings.append(finding(codes.INERT, design, source, message))
     if shape["decode_grid"] > c.mamba_track_interval:
         message = (
             f"decode checkpoints are {shape['decode_grid']} tokens apart, not the "
             f"{c.mamba_track_interval} of {flag('mamba_track_interval')}"
         )
-        findings.append(_finding(codes.SPARSER, design, source, message))
+        findings.append(finding(codes.SPARSER, design, source, message))
     lost, wrong = _first_depths(design, c, cases)
     return Judgement(
         source=source,

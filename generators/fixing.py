@@ -38,22 +38,16 @@ def _quoted(word: Word) -> str:
 
 
 def command(target: Target, flags: Flags) -> str:
-    """The corrected command, the words before the one that starts the engine included."""
-    first = target.launch.words[0] if target.launch.words else None
-    before = []
-    for word in target.command.words:
-        if word is first:
-            break
-        before.append(word)
-    else:
-        before = []
-    return " ".join(_quoted(word) for word in (*before, *changed(target.launch, flags)))
+    """The corrected command, the words before the one that starts the engine included; flags where that is all there is."""
+    words, first = target.command.words, target.launch.words[0]
+    start = next((i for i, word in enumerate(words) if word is first), 0)
+    return " ".join(_quoted(w) for w in (*words[:start], *changed(target.launch, flags)))
 
 
 def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
     """The changes that give a launch these flags where it stands; None where its words do not stand there as they are."""
-    last = target.launch.words[-1] if target.launch.words else None
-    if last is None or last.span is None or target.command.style not in (SHELL, LIST, ITEMS):
+    last = target.launch.words[-1]
+    if last.span is None or target.command.style not in (SHELL, LIST, ITEMS):
         return None
     found, added = [], ""
     for flag, value in flags.items():

@@ -11,7 +11,7 @@ from typing import Any
 
 from generators import codes, inputs
 from generators.commands import launches
-from generators.errors import BadInput, NothingToDo
+from generators.errors import MOST_BYTES, BadInput, NothingToDo
 from generators.inputs import Command, Problem, releases
 from generators.inputs.engine_config import with_settings
 from generators.inputs.releases import Pinned
@@ -154,7 +154,7 @@ def _malformed(source: str, line: int | None, message: str, found: Found) -> Non
 
 def _standard_input() -> str:
     try:
-        data = sys.stdin.buffer.read(inputs.LARGEST + 1)
+        data = sys.stdin.buffer.read(MOST_BYTES + 1)
     except (OSError, AttributeError):
         raise NothingToDo("standard input cannot be read") from None
     return inputs.plain_text(data, "standard input")

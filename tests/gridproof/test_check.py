@@ -121,7 +121,12 @@ def test_settings_of_the_engines_own_file_come_before_its_flags(gridproof, here)
     )
     both = judged("sglang serve --config launch.yaml --page-size 32")["configuration"]
     assert (both["page_size"], both["dcp_size"]) == (32, 8)
-    assert judged("sglang serve --config=launch.yaml")["configuration"]["page_size"] == 64
+    assert (
+        judged("sglang serve --page-size 32 --config launch.yaml")["configuration"]["page_size"]
+        == 32
+    )
+    assert judged("sglang serve --config=launch.yaml")["configuration"]["page_size"] == 1
+    assert "GP012" in gridproof("check", "a.sh").out
     assert judged("sglang serve --config none.yaml")["verdict"] == "not_modelled"
     (here / "launch.yaml").write_text("- a list\n")
     assert judged("sglang serve --config launch.yaml")["verdict"] == "not_modelled"
