@@ -152,9 +152,9 @@ def _says(case: Case, step: Step) -> str:
     return "; ".join(parts)
 
 
-def _steps(case: Case) -> Iterator[Step]:
+def _steps(case: Case, design: str) -> Iterator[Step]:
     """The steps; an event that reaches the case's node has the case's state on it."""
-    standings = walked(case) or (None,) * len(case.trace)
+    standings = walked(case, design) or (None,) * len(case.trace)
     node, state, begin = case.depths["node"], None, 0
     for event, standing in zip(case.trace, standings, strict=True):
         written = _writes(event, standing)
@@ -187,5 +187,5 @@ def timeline(case: Case, design: str) -> Timeline:
         _ticks("interval", c.mamba_track_interval, length),
     )
     return Timeline(
-        case, case.configuration.get("engine") or design, length, ticks, tuple(_steps(case))
+        case, case.configuration.get("engine") or design, length, ticks, tuple(_steps(case, design))
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from generators.cases import Case, Event
 from generators.moves import Move
 from generators.retelling import configuration_of
-from spec.sglang.designs import design_of_engine
+from spec.sglang.designs import UnknownDesign, design_named
 from spec.sglang.life import NO_SLOT, UNWRITTEN
 from spec.sglang.request import Donation, Request, Scheduler
 
@@ -38,14 +38,21 @@ class Standing:
     donated: Donated | None
 
 
-def walked(case: Case) -> tuple[Standing, ...] | None:
-    """How things stand after each event of an order; None where the case is none, or the model does not end as it does."""
-    if "cause" not in case.klass:
+def walked(case: Case, design: str) -> tuple[Standing, ...] | None:
+    """How things stand after each event of an order under the design it was found in.
+
+    None where the case is no order, the design is not known, or the model does not end as the case says.
+    """
+    if not isinstance(case.klass.get("cause"), str) or not case.trace:
         return None
-    design = design_of_engine(case.configuration["engine"])
-    scheduler = Scheduler(design, configuration_of(case))
+    try:
+        scheduler = Scheduler(design_named(design), configuration_of(case))
+    except UnknownDesign:
+        return None
     request, standings = scheduler.admit(), list[Standing]()
     for event, move in zip(case.trace, _moves(case), strict=True):
+        if move is not None and not _is_possible(scheduler, request, move):
+            return None
         before, request = request, _applied(scheduler, request, event, move)
         standings.append(_standing(before, request))
     donated = standings[-1].donated
@@ -70,6 +77,12 @@ def _tokens(event: Event) -> int:
     if event.event == "match":
         return event.node_depth or 0
     return event.tokens if event.event == "verify" else event.seq_len
+
+
+def _is_possible(scheduler: Scheduler, request: Request, move: Move) -> bool:
+    """Whether the event can come next; what a request ends with must have been launched."""
+    ends = move.event == "finish"
+    return bool(request.waiting or not ends) and move.is_possible(scheduler, request)
 
 
 def _applied(scheduler: Scheduler, request: Request, event: Event, move: Move | None) -> Request:

@@ -80,14 +80,15 @@ ORDERS = "generated_tests/cases/flags-that-meet-0.5.21.json"
 
 def orders(root):
     files = sorted((root / "generated_tests/cases").glob("*.json"))
-    cases = [case for file in files for case in read_cases(file).cases if "cause" in case.klass]
-    assert len(cases) > 20
-    return cases
+    found = [(case, file.design) for file in map(read_cases, files) for case in file.cases]
+    told = [(case, design) for case, design in found if "cause" in case.klass]
+    assert len(told) > 20
+    return told
 
 
 def test_every_committed_order_is_walked_to_the_depths_it_ends_with(root):
-    for case in orders(root):
-        standings = walked(case)
+    for case, design in orders(root):
+        standings = walked(case, design)
         assert standings is not None, case.id
         donated = standings[-1].donated
         assert (donated.state, donated.label >= case.depths["node"]) == (case.depths["state"], True)
@@ -96,20 +97,28 @@ def test_every_committed_order_is_walked_to_the_depths_it_ends_with(root):
 
 
 def test_an_overwritten_state_is_told_with_the_slot_it_was_in(root):
-    overwritten = [case for case in orders(root) if case.code == "GP401"]
+    overwritten = [(case, design) for case, design in orders(root) if case.code == "GP401"]
     assert len(overwritten) >= 9
-    for case in overwritten:
-        standings = walked(case)
+    for case, design in overwritten:
+        standings = walked(case, design)
         donated = standings[-1].donated
         gone = [one for standing in standings for one in standing.overwritten]
         assert (donated.slot, donated.label) in gone and donated.state != donated.label
 
 
 def test_an_order_that_the_model_does_not_end_so_is_told_without_its_slots(root):
-    case = next(case for case in orders(root) if case.code == "GP401")
-    other = replace(case, depths={**case.depths, "state": 1})
-    assert walked(case) is not None and walked(other) is None
-    assert timeline(other, "sglang-0.5.21").slots == ()
+    case, design = next(found for found in orders(root) if found[0].code == "GP401")
+    first, *others = case.trace
+    far = replace(others[0], tokens=1 << 40, seq_len=1 << 40)
+    assert walked(case, design) is not None and walked(case, "my-own") is None
+    for other in (
+        replace(case, depths={**case.depths, "state": 1}),
+        replace(case, trace=(others[-1], *others, first)),
+        replace(case, trace=(first, far, *others[1:])),
+        replace(case, klass={"cause": 3}),
+    ):
+        assert walked(other, design) is None
+        assert timeline(other, design).slots == ()
 
 
 def test_an_order_is_told_with_what_each_slot_holds(gridproof, root):
