@@ -26,6 +26,7 @@ from generators.words import Word
 _KEYS = ("entrypoint", "command", "args")
 # Deeper nesting is refused before the parser sees it; no launch is written so.
 _DEEPEST = 100
+_KEY = re.compile(r"^([\w-]+):", re.MULTILINE)
 
 
 class Yaml:
@@ -78,11 +79,15 @@ def _by_key(node: Any) -> dict[str, Any]:
     return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
 
 
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")
+
+
 def _settings(document: Document, by_key: dict[str, Any]) -> list[Word]:
     """Keys as flags: a true one is a switch, one that is false or null is left out."""
     words = []
     for key, value in by_key.items():
-        flag = "--" + key.replace("_", "-")
+        flag = _flag(key)
         if value.id != "scalar" or value.value.lower() in ("false", "null", "~", ""):
             continue
         text = flag if value.value.lower() == "true" else f"{flag}={value.value}"
@@ -181,9 +186,17 @@ class _Walk:
         return replace(word, span=None) if node.style in ("|", ">") else word
 
     def scalar(self, node: Any) -> Iterator[Item]:
-        """A text that holds shell commands; a single word holds none."""
+        """A text that holds shell commands or is a configuration file of the engine; a single word is neither."""
         if any(c.isspace() for c in str(node.value).strip()):
             yield from self.shell(node)
+            yield from self.file(node)
+
+    def file(self, node: Any) -> Iterator[Item]:
+        """The launch that a configuration file of the engine gives, as the files of a Kubernetes ConfigMap stand."""
+        keys = _KEY.findall(str(node.value)) if node.style == "|" else ()
+        if any(is_telling(_flag(key)) for key in keys) and (words := settings_of(str(node.value))):
+            line = self.document.lines.of(node.start_mark.index) + 1
+            yield Command(self.document.source, line, tuple(words), "", "sglang")
 
     def shell(self, node: Any) -> Iterator[Item]:
         """The commands of a text; one whose characters stand in the file as they are keeps its places.

@@ -84,6 +84,7 @@ FLAGS_ONLY = {
     "Dockerfile": 'FROM lmsysorg/sglang\nCMD ["--page-size", "64", "--dcp-size", "8"]\n',
     "args.yaml": "args:\n  - --page-size\n  - '64'\n  - --dcp-size=8\n",
     "config.yaml": "page-size: 64\ndcp_size: 8\ntrust-remote-code: true\n",
+    "map.yaml": "data:\n  worker.yaml: |-\n    model-path: x\n    page_size: 64\n    dcp-size: 8\n  other: 1\n",
     "start.log": "[x] server_args=ServerArgs(model_path='m', page_size=64, dcp_size=8, tp_size=8)\n",
 }
 
