@@ -80,7 +80,8 @@ class Reader:
         """The one launch of a command given after `--`."""
         command = Command(COMMAND, 0, tuple(Word(text) for text in words))
         launch = self._launch(*only_launched(command.words), Path())
-        found.targets.append(Target(COMMAND, None, launch, command))
+        pinned = found.pinned(_image(command), None)
+        found.targets.append(Target(COMMAND, None, launch, command, pinned))
 
     def of_paths(self, paths: Sequence[Path], found: Found) -> None:
         """The launches in files; a named file that cannot be read is refused, one met in a folder passed over."""
@@ -126,7 +127,7 @@ class Reader:
         return read_words(engine, words, told=self.told, config=self.config, resolved=resolved)
 
     def _of_item(self, command: Command, folder: Path | None, found: Found) -> None:
-        pinned = found.pinned(command.image, folder)
+        pinned = found.pinned(_image(command), folder)
         try:
             for engine, words in _launched(command):
                 launch = self._launch(engine, words, folder or Path(), command.resolved)
@@ -136,6 +137,11 @@ class Reader:
                 found.places[command.source].append(target.lines)
         except BadInput as error:
             _malformed(command.source, command.line, str(error), found)
+
+
+def _image(command: Command) -> str | None:
+    """The container image that a command runs in: the one it stands beside, else one that its words name with a tag."""
+    return command.image or next((w.text for w in command.words if releases.of_image(w.text)), None)
 
 
 def _launched(command: Command) -> Iterator[tuple[str, Sequence[Word]]]:

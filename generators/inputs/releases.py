@@ -13,7 +13,7 @@ from typing import Any
 from generators.errors import MOST_BYTES, BadInput, read_text
 
 _PINNED = re.compile(r"^\s*['\"]?sglang(?:\[[^\]]*\])?\s*==\s*v?([0-9][\w.]*)", re.MULTILINE | re.I)
-_TAG = re.compile(r"sglang(?:-\w+)?:v?(\d+\.\d+\.\d+\w*)")
+_TAG = re.compile(r"sglang(?:-\w+)?:v?(\d+\.\d+\.\d+\w*(?:\.(?:post|dev)\d+)?)")
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ def test_the_release_is_the_one_that_was_asked_for_else_pinned_else_the_newest(g
     assert engine("--engine", "sglang==0.5.20", "a.sh") == "sglang==0.5.20"
     (here / "Dockerfile").write_text(f"FROM lmsysorg/sglang:v0.5.21\nCMD {SMALL}\n")
     assert engine("Dockerfile") == "sglang==0.5.21"
+    inside = f"docker run --gpus all lmsysorg/sglang:v0.5.20-cu129 {SMALL}"
+    (here / "b.sh").write_text(inside)
+    assert engine("b.sh") == engine("--", *inside.split()) == "sglang==0.5.20"
+    (here / "a.sh").write_text(SMALL)
+    assert engine("a.sh") == "sglang==0.5.19"
 
 
 def test_a_pinned_release_that_is_not_modelled_is_said_to_be_so(gridproof, here):
