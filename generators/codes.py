@@ -39,7 +39,7 @@ _LONG_DRAFTS = f"{_EAGLE} 40 --mamba-track-interval 64"
 _WIDE = f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 64"
 _FROM_22_OR_LAZY = (
     "a release from 0.5.22 on; before it --mamba-radix-cache-strategy extra_buffer_lazy keeps the labels right, and no "
-    "flags the slots as well while the launch speculates (GP401)"
+    "flags the slots as well while a verify has more than one token (GP401)"
 )
 _GRID = ("mamba_track_interval", "dcp_size", "page_size")
 _CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
