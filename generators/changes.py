@@ -6,8 +6,8 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from generators.check import Judgement
 from generators.flags import LARGEST, field_of
+from generators.judgements import Judgement
 from generators.launch import Launch
 from generators.words import Word
 from spec.sglang.configuration import Configuration
@@ -53,6 +53,15 @@ def _strategies(c: Configuration) -> list[Flags]:
     return [*lazily, *without] if c.overlap else lazily
 
 
+def _spaced(c: Configuration) -> list[Flags]:
+    """The nearest interval (tokens) that two verifies in a row cannot pass twice."""
+    least = _at_least(
+        max(c.mamba_track_interval, 2 * c.speculative_num_draft_tokens), grids.checkpoint_grid(c)
+    )
+    fits = c.speculates and c.mamba_track_interval < least <= LARGEST
+    return [{INTERVAL: str(least)}] if fits else []
+
+
 def _ranks(c: Configuration) -> list[Flags]:
     """Ranks that divide the tensor-parallel ones, where they do not."""
     if c.tp_size is None or c.tp_size % c.dcp_size == 0:
@@ -96,7 +105,7 @@ def candidates(judgement: Judgement) -> Iterator[Flags]:
     if readers.get("extend") == "unsafe":
         groups.append([*prefills, *pages, *_pairs(pages, prefills)])
     if readers.get("slots") == "unsafe":
-        groups.append(_strategies(c))
+        groups.append([*_spaced(c), *_strategies(c)])
     if judgement.verdict == "inert":
         groups.append(pages)
     for combination in itertools.product(*groups) if groups else ():

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from typing import Any
 
 from generators import codes, readers
-from generators.cases import Case, told
+from generators.cases import Case
 from generators.codes import Code
-from generators.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, domain_of, flag
-from generators.errors import Inconclusive
+from generators.domain import DEFAULT_CONTEXT, domain_of, flag
+from generators.judgements import Finding, Judgement, OrdersSearched
 from generators.launch import Launch
-from generators.orders import first_orders
+from generators.orders import cases_of, first_orders
+from generators.resting import proved_alone, rests_on
 from generators.search import search
+from generators.traces import Found as Orders
 from spec.sglang import witnesses
 from spec.sglang.configuration import Configuration, Guard
-from spec.sglang.designs import ABSOLUTE, Design, model_chunk
-from spec.sglang.rules import extend, grids
+from spec.sglang.designs import Design
+from spec.sglang.rules import grids
 
-SCHEMA = "gridproof/findings/1"
 _READER_OF = {
     codes.DECODE_GRID.id: "decode",
     codes.VERIFY_GRID.id: "verify",
@@ -30,90 +31,6 @@ _READER_OF = {
 _OF_ORDERS = (codes.VERIFY_STEP, *codes.SLOTS)
 # Orders of more events add nothing to those of the modelled releases.
 ORDER_EVENTS = 5
-# Configurations whose like were judged before and that no order breaks.
-_CLEAN: set[Any] = set()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing to tell the user about a launch."""
-
-    code: Code
-    severity: str
-    engine: str
-    message: str
-    source: str
-    line: int | None = None
-    fix: dict[str, Any] | None = None
-    column: int | None = None
-    case: Case | None = None
-    affected: dict[str, Any] | None = None
-    waived: str | None = None
-
-    @property
-    def trace(self) -> str | None:
-        """The events that lead to it, in one line."""
-        return told(self.case) if self.case else None
-
-    def document(self) -> dict[str, Any]:
-        """The finding as JSON."""
-        return {
-            "code": self.code.id,
-            "severity": self.severity,
-            "engine": self.engine,
-            "message": self.message,
-            "fix": self.fix,
-            "source": self.source,
-            "line": self.line,
-            "column": self.column,
-            "affected": self.affected,
-            "trace": self.trace,
-            "accepted": self.code.accepted,
-            "upstream": self.code.links,
-        }
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A configuration under one release; depths in tokens.
-
-    `theorems`: what the safe readers rest on; `shown_alone`: where none fits the extend, whether the solver
-    showed its safety for this one configuration.
-    """
-
-    source: str
-    engine: str
-    configuration: Configuration
-    sources: dict[str, str]
-    geometry: dict[str, int]
-    readers: dict[str, str]
-    verdict: str
-    first_lost_depth: int | None
-    first_wrong_depth: int | None
-    smallest_cached: int | None
-    findings: tuple[Finding, ...]
-    theorems: tuple[str, ...] = field(default=())
-    shown_alone: bool = False
-    line: int | None = None
-
-    def document(self) -> dict[str, Any]:
-        """The judgement as JSON, its findings apart."""
-        shown = asdict(self.configuration)
-        return {
-            "source": self.source,
-            "line": self.line,
-            "engine": self.engine,
-            "configuration": {name: shown[name] for name in DOMAIN_FIELDS},
-            "sources": self.sources,
-            "geometry": self.geometry,
-            "readers": self.readers,
-            "verdict": self.verdict,
-            "first_lost_depth": self.first_lost_depth,
-            "first_wrong_depth": self.first_wrong_depth,
-            "smallest_cached": self.smallest_cached,
-            "theorems": list(self.theorems),
-            "shown_alone": self.shown_alone,
-        }
 
 
 def geometry(design: Design, c: Configuration) -> dict[str, int]:
@@ -139,16 +56,10 @@ _STRATEGY_GUARDS = (
 )
 
 
-def _rejection(guard: Guard, engine: str, source: str) -> Finding:
+def _rejection(guard: Guard, design: Design, source: str) -> Finding:
     of_strategy = guard.name in _STRATEGY_GUARDS
     code = codes.CANNOT_START if of_strategy else codes.REJECTED
-    return Finding(code, code.severity, engine, guard.demands, source)
-
-
-def _cases(design: Design, c: Configuration) -> Sequence[Case]:
-    """What breaks one configuration: by the grids alone, and by the shortest orders of events."""
-    found = search(design, domain_of(c), close=False).cases
-    return [*found, *first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, _CLEAN)]
+    return finding(code, design, source, guard.demands)
 
 
 def _case_finding(design: Design, case: Case, source: str) -> Finding:
@@ -165,14 +76,7 @@ def _case_finding(design: Design, case: Case, source: str) -> Finding:
             f"after {end} tokens a state that has consumed {depths['state']} tokens hangs on the "
             f"node of depth {depths['node']}: {count} {'consumed twice' if replayed > 0 else 'skipped'}"
         )
-    return Finding(
-        code,
-        "error",
-        f"sglang=={design.release}",
-        f"{code.means}; {what}",
-        source,
-        case=case,
-    )
+    return replace(finding(code, design, source, f"{code.means}; {what}"), case=case)
 
 
 def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
@@ -183,79 +87,6 @@ def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
     for case in cases:
         verdicts[_READER_OF.get(case.code, "extend")] = "unsafe"
     return verdicts
-
-
-_ON_THE_TRACK_GRID = {
-    "decode": "decode_checkpoint_lands_on_a_node",
-    "verify": "verify_checkpoint_lands_on_a_node",
-}
-_ON_THE_INTERVAL = "a_raw_interval_is_safe_if_the_tree_page_divides_it"
-
-
-def _of_the_grid(design: Design, reader: str) -> list[str]:
-    """The theorems on which decode or verify rests, by the grid that the release reads."""
-    exact = ["the_saved_verify_step_has_consumed_exactly_the_recorded_depth"]
-    steps = exact if reader == "verify" else []
-    if getattr(design, f"{reader}_grid") is grids.track_grid:
-        return [_ON_THE_TRACK_GRID[reader], *steps]
-    return [_ON_THE_INTERVAL, *steps]
-
-
-def _of_the_extend(design: Design, c: Configuration) -> list[str] | None:
-    """The theorems on which the extend rests in a configuration; None where the library has none for it."""
-    rule = design.extend_rule_under_dcp if c.dcp_size > 1 else design.extend_rule
-    grid = grids.checkpoint_grid(c)
-    if rule is ABSOLUTE:
-        names = ["an_extend_under_dcp_lands_on_a_node"]
-    elif design.grid("extend", c) == grid and (grids.tree_page(c) == 1 or _whole_prefixes(c)):
-        names = ["a_relative_extend_lands_on_a_node_if_its_prefix_does"]
-    else:
-        return None
-    chunk = grids.cache_chunk_size(c)
-    if design.extend_assertion is extend.offset_is_on_the_chunk:
-        names.append("the_extend_assertion_never_fires")
-    elif grid == chunk:
-        names.append("the_old_assertion_is_not_reached_where_the_grid_is_the_cache_chunk")
-    elif _whole_prefixes(c) and grids.tree_page(c) % chunk == 0:
-        names.append("the_old_assertion_holds_from_a_prefix_on_the_cache_chunk")
-    else:
-        return None
-    if design.extend_row_stride is model_chunk and c.mamba_chunk_size > 1:
-        names.append("the_row_read_is_the_row_of_the_recorded_depth")
-    elif c.page_size <= c.mamba_chunk_size and c.mamba_chunk_size > 1:
-        names.append("the_old_row_is_right_where_the_page_is_within_the_model_chunk")
-    else:
-        return None
-    return names
-
-
-def _whole_prefixes(c: Configuration) -> bool:
-    """Without chunked prefill every prefix was matched in the tree."""
-    return c.chunked_prefill_size == -1
-
-
-def _rests_on(design: Design, c: Configuration, verdicts: dict[str, str]) -> tuple[str, ...] | None:
-    """The theorems behind the safe readers; None where an extend's safety needs a proof of its own."""
-    names = []
-    for reader in ("decode", "verify"):
-        if verdicts.get(reader) == "safe":
-            names += _of_the_grid(design, reader)
-    if verdicts["extend"] == "safe":
-        found = _of_the_extend(design, c)
-        if found is None:
-            return None
-        names += found
-    if verdicts["flush"] == "safe" and design.decode_grid is grids.track_grid:
-        names.append("every_snapshot_step_is_a_flush_step")
-    return tuple(dict.fromkeys(names))
-
-
-def _proved_alone(design: Design, c: Configuration) -> bool:
-    """Whether the solver shows for this one configuration that no extend goes wrong."""
-    try:
-        return search(design, domain_of(c), close=True).complete
-    except Inconclusive:
-        return False
 
 
 def _first_depths(design: Design, c: Configuration, cases: Sequence[Case]):
@@ -287,87 +118,100 @@ def judge(
     context_length: int | None = None,
     *,
     alone: bool = True,
+    orders: dict[Any, Orders] | None = None,
 ) -> Judgement:
     """What a release does with a launch: verdict, readers, findings.
 
-    `alone`: where no theorem fits, the solver is asked about this one configuration.
+    `alone`: where no theorem fits, the solver is asked about this one configuration; `orders`: what was found of
+    the orders of events in others before, entered into by this one.
     """
-    c, engine = launch.configuration, f"sglang=={design.release}"
-    findings: list[Finding] = []
-    shape = geometry(design, c)
-    missing = _not_modelled(launch, c)
+    c = launch.configuration
     asked = launch.radix_cache and not launch.unmodelled
     demands = refused_by(design, c) if asked else []
-    if demands or missing:
-        verdict = "rejected" if demands else "not_modelled"
-        if demands:
-            findings = [_rejection(guard, engine, source) for guard in demands]
-        else:
-            findings = [Finding(codes.NOT_MODELLED, "note", engine, str(missing), source)]
-        names = ("decode", "extend", "slots", "flush")
-        return Judgement(
-            source,
-            engine if launch.engine == "sglang" else launch.engine,
-            c,
-            launch.sources,
-            shape,
-            dict.fromkeys(names, "not_modelled"),
-            verdict,
-            None,
-            None,
-            None,
-            tuple(findings),
-        )
-    cases = _cases(design, c)
-    findings += [_case_finding(design, case, source) for case in cases]
+    if demands:
+        findings = [_rejection(guard, design, source) for guard in demands]
+        return _unjudged(design, launch, source, "rejected", findings)
+    if (missing := _not_modelled(launch, c)) is not None:
+        missed = finding(codes.NOT_MODELLED, design, source, missing)
+        return _unjudged(design, launch, source, "not_modelled", [missed])
+    witnesses.require(design, c)
+    return _judged(design, launch, source, context_length, alone, {} if orders is None else orders)
+
+
+def finding(code: Code, design: Design, source: str, message: str) -> Finding:
+    """A finding of a release, as severe as its code."""
+    return Finding(code, code.severity, f"sglang=={design.release}", message, source)
+
+
+def _unjudged(
+    design: Design, launch: Launch, source: str, verdict: str, findings: Sequence[Finding]
+) -> Judgement:
+    """The judgement of a launch whose readers are not looked at."""
+    readers = ("decode", "extend", "slots", "flush")
+    return Judgement(
+        source=source,
+        engine=f"sglang=={design.release}" if launch.engine == "sglang" else launch.engine,
+        configuration=launch.configuration,
+        sources=launch.sources,
+        geometry=geometry(design, launch.configuration),
+        readers=dict.fromkeys(readers, "not_modelled"),
+        verdict=verdict,
+        first_lost_depth=None,
+        first_wrong_depth=None,
+        smallest_cached=None,
+        findings=tuple(findings),
+    )
+
+
+def _judged(
+    design: Design,
+    launch: Launch,
+    source: str,
+    context_length: int | None,
+    alone: bool,
+    known: dict[Any, Orders],
+) -> Judgement:
+    c, shape = launch.configuration, geometry(design, launch.configuration)
+    orders = first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, known)
+    cases = [*search(design, domain_of(c), close=False).cases, *cases_of(design, c, orders)]
     verdicts = _readers(c, cases)
     context, said = _context(launch, context_length)
-    smallest = shape["checkpoint_grid"]
-    verdict = "unsafe" if cases else "safe"
-    if smallest > context:
-        verdict = verdict if cases else "inert"
-        findings.append(
-            Finding(
-                codes.INERT,
-                "warning",
-                engine,
-                f"nothing shorter than {smallest} tokens can ever be reused, and the context is "
-                f"{context} tokens ({said})",
-                source,
-            )
-        )
-    if shape["decode_grid"] > c.mamba_track_interval:
-        findings.append(
-            Finding(
-                codes.SPARSER,
-                "note",
-                engine,
-                f"decode checkpoints are {shape['decode_grid']} tokens apart, not the "
-                f"{c.mamba_track_interval} of {flag('mamba_track_interval')}",
-                source,
-            )
-        )
-    witnesses.require(design, c)
-    lost, wrong = _first_depths(design, c, cases)
-    theorems = _rests_on(design, c, verdicts)
-    alone = alone and theorems is None and _proved_alone(design, c)
+    is_inert = shape["checkpoint_grid"] > context
+    verdict = "unsafe" if cases else "inert" if is_inert else "safe"
+    theorems = rests_on(design, c, verdicts)
+    alone = alone and theorems is None and proved_alone(design, c)
     if theorems is None and not alone:
         verdicts["extend"] = "not_modelled"
         verdict = "not_modelled" if verdict == "safe" else verdict
+    findings = [_case_finding(design, case, source) for case in cases]
+    if is_inert:
+        message = (
+            f"nothing shorter than {shape['checkpoint_grid']} tokens can ever be reused, and the context is "
+            f"{context} tokens ({said})"
+        )
+        findings.append(finding(codes.INERT, design, source, message))
+    if shape["decode_grid"] > c.mamba_track_interval:
+        message = (
+            f"decode checkpoints are {shape['decode_grid']} tokens apart, not the "
+            f"{c.mamba_track_interval} of {flag('mamba_track_interval')}"
+        )
+        findings.append(finding(codes.SPARSER, design, source, message))
+    lost, wrong = _first_depths(design, c, cases)
     return Judgement(
-        source,
-        engine,
-        c,
-        launch.sources,
-        shape,
-        verdicts,
-        verdict,
-        lost,
-        wrong,
-        smallest,
-        tuple(findings),
-        theorems or (),
-        alone,
+        source=source,
+        engine=f"sglang=={design.release}",
+        configuration=c,
+        sources=launch.sources,
+        geometry=shape,
+        readers=verdicts,
+        verdict=verdict,
+        first_lost_depth=lost,
+        first_wrong_depth=wrong,
+        smallest_cached=shape["checkpoint_grid"],
+        findings=tuple(findings),
+        theorems=theorems or (),
+        shown_alone=alone,
+        orders=OrdersSearched(orders.events, orders.closed),
     )
 
 
@@ -377,14 +221,3 @@ def _context(launch: Launch, given: int | None) -> tuple[int, str]:
     if launch.context_length is not None:
         return launch.context_length, "--context-length of the launch"
     return DEFAULT_CONTEXT, "assumed"
-
-
-def findings_document(
-    judgements: Sequence[Judgement], findings: Sequence[Finding]
-) -> dict[str, Any]:
-    """All judgements and findings as one JSON document; what is waived is left out."""
-    return {
-        "schema": SCHEMA,
-        "configurations": [j.document() for j in judgements],
-        "findings": [f.document() for f in findings if f.waived is None],
-    }

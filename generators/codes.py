@@ -41,6 +41,10 @@ _EAGLE = f"{_SERVE} --page-size 64 --speculative-algorithm EAGLE --speculative-n
 _DRAFTS = f"{_EAGLE} 4"
 _LONG_DRAFTS = f"{_EAGLE} 40 --mamba-track-interval 64"
 _WIDE = f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 64"
+_FROM_22_OR_LAZY = (
+    "a release from 0.5.22 on; before it --mamba-radix-cache-strategy extra_buffer_lazy keeps the labels right, and no "
+    "flags the slots as well while a verify has more than one token (GP401)"
+)
 _GRID = ("mamba_track_interval", "dcp_size", "page_size")
 _CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
 
@@ -205,7 +209,9 @@ SLOT_OVERWRITTEN = Code(
     why="A request is given a state of another depth under the right label; nothing reports it.",
     example=("0.5.23", _SERVE),
     instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
-    accepted="--mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on), or --disable-overlap-schedule",
+    accepted="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on) or "
+    "--disable-overlap-schedule; with it a release from 0.5.22 on, the overlap scheduler, and an interval of at least "
+    "twice the draft tokens",
     about=("mamba_radix_cache_strategy",),
     upstream=(29792, 31369),
 )
@@ -216,8 +222,8 @@ SLOT_LABEL = Code(
     "a_result_of_an_eager_step_keeps_the_invariant",
     why="The next request resumes from a state of another depth, or from memory that nobody wrote.",
     example=("0.5.21", _DRAFTS),
-    instead=f"{_DRAFTS} --disable-radix-cache",
-    accepted="a release from 0.5.22 on",
+    instead=f"{_DRAFTS} --mamba-radix-cache-strategy extra_buffer_lazy",
+    accepted=_FROM_22_OR_LAZY,
     about=("mamba_radix_cache_strategy", "speculative_num_draft_tokens"),
 )
 KEY_OVERSHOT = Code(
@@ -227,8 +233,8 @@ KEY_OVERSHOT = Code(
     "a_finish_with_a_key_shorter_than_both_labels_donates_nothing",
     why="The next request computes the tokens between the key's end and the state's once more.",
     example=("0.5.21", _LONG_DRAFTS),
-    instead=f"{_LONG_DRAFTS} --disable-radix-cache",
-    accepted="a release from 0.5.22 on",
+    instead=f"{_LONG_DRAFTS} --mamba-radix-cache-strategy extra_buffer_lazy",
+    accepted=_FROM_22_OR_LAZY,
     about=("mamba_radix_cache_strategy", "speculative_num_draft_tokens"),
 )
 

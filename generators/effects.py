@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from generators import codes
 from generators.cases import Case
 from spec.numbers import gcd
 from spec.sglang.checkpoints import (
@@ -25,18 +26,15 @@ from spec.sglang.rules import grids
 _MOST = 1 << 16
 
 
-def _decoded(design: Design, c: Configuration, depths: Any) -> Checkpoint:
-    return decode_checkpoint(design, c, depths)
-
-
 def _verified(design: Design, c: Configuration, depths: Any) -> Checkpoint:
     return verify_checkpoint(design, c, depths - 1, 1)
 
 
 _ON_A_GRID: dict[str, tuple[str, Callable[..., Checkpoint]]] = {
-    "GP101": ("decode", _decoded),
-    "GP102": ("verify", _verified),
+    codes.DECODE_GRID.id: ("decode", decode_checkpoint),
+    codes.VERIFY_GRID.id: ("verify", _verified),
 }
+_OF_AN_EXTEND = (codes.EXTEND_PREFIX.id, codes.EXTEND_GRID.id, codes.EXTEND_ROW.id)
 
 
 def affected(design: Design, c: Configuration, case: Case) -> dict[str, Any]:
@@ -55,7 +53,7 @@ def affected(design: Design, c: Configuration, case: Case) -> dict[str, Any]:
         return known
     if case.code in _ON_A_GRID:
         return known | _on_a_grid(design, c, *_ON_A_GRID[case.code])
-    if case.trace[0].event == "extend" and case.code.startswith("GP2"):
+    if case.code in _OF_AN_EXTEND:
         return known | _of_extends(design, c)
     return known
 

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+# What is read to find a launch or a setting in it; no such file needs more bytes.
+MOST_BYTES = 8 << 20
+
 
 class UserError(Exception):
     """A sentence for the user: what was wrong and what would be accepted."""
@@ -33,11 +36,13 @@ class Vacuous(UserError):
     exit_code = 5
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a regular file; anything else is refused in one sentence."""
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """The content of a regular file of at most so many bytes; anything else is refused in one sentence."""
     try:
         if path.exists() and not path.is_file():
             raise BadInput(f"{path}: cannot be read (it is no regular file)")
+        if most is not None and path.stat().st_size > most:
+            raise BadInput(f"{path}: not read, as it is larger than {most >> 20} MiB")
         return path.read_bytes()
     except (OSError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or "a link that leads back to itself"
@@ -52,6 +57,6 @@ def decoded(data: bytes, name: str) -> str:
         raise BadInput(f"{name}: cannot be read (no UTF-8: {error.reason})") from None
 
 
-def read_text(path: Path) -> str:
-    """The text of a regular file, its ends of lines as they are; anything else is refused in one sentence."""
-    return decoded(read_bytes(path), str(path))
+def read_text(path: Path, most: int | None = None) -> str:
+    """The text of a regular file, its ends of lines as they are, as `read_bytes` reads it."""
+    return decoded(read_bytes(path, most), str(path))

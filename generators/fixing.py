@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from generators.inputs.base import ITEMS, LIST, SHELL
 from generators.targets import Target
 from generators.words import Word
 
+_LINE_END = re.compile(r"\r?\n|\Z")
 _MAY_STAND_PLAIN = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:@%+,$"
 )
@@ -36,22 +38,16 @@ def _quoted(word: Word) -> str:
 
 
 def command(target: Target, flags: Flags) -> str:
-    """The corrected command, the words before the one that starts the engine included."""
-    first = target.launch.words[0] if target.launch.words else None
-    before = []
-    for word in target.command.words:
-        if word is first:
-            break
-        before.append(word)
-    else:
-        before = []
-    return " ".join(_quoted(word) for word in (*before, *changed(target.launch, flags)))
+    """The corrected command, the words before the one that starts the engine included; flags where that is all there is."""
+    words, first = target.command.words, target.launch.words[0]
+    start = next((i for i, word in enumerate(words) if word is first), 0)
+    return " ".join(_quoted(w) for w in (*words[:start], *changed(target.launch, flags)))
 
 
 def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
     """The changes that give a launch these flags where it stands; None where its words do not stand there as they are."""
-    last = target.launch.words[-1] if target.launch.words else None
-    if last is None or last.span is None or target.command.style not in (SHELL, LIST, ITEMS):
+    last = target.launch.words[-1]
+    if last.span is None or target.command.style not in (SHELL, LIST, ITEMS):
         return None
     found, added = [], ""
     for flag, value in flags.items():
@@ -89,12 +85,15 @@ def _inserted(style: str, text: str, span: tuple[int, int], flag: str, value: st
     start = text.rfind("\n", 0, span[0]) + 1
     lead = text[start : span[0]]
     lead = lead if lead.strip() == "-" else " " * (len(lead) - 2) + "- "
-    return "".join(f'\n{lead}"{word}"' for word in words)
+    newline = "\r\n" if text[_line_end(text, span[1]) :].startswith("\r") else "\n"
+    return "".join(f'{newline}{lead}"{word}"' for word in words)
 
 
 def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
+    """The offset of the end of the line that a position stands in."""
+    match = _LINE_END.search(text, position)
+    assert match is not None, "the end of a text ends its last line"
+    return match.start()
 
 
 def edited(text: str, changes: Iterable[Edit]) -> str:

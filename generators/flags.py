@@ -14,6 +14,7 @@ from generators.codes import Code
 from generators.errors import BadInput
 from generators.words import Word
 
+_CONFIG = "--config"
 # The flags that decide about checkpoints, by field; the first spelling is the engine's own.
 FLAGS: dict[str, tuple[str, ...]] = {
     "page_size": ("--page-size",),
@@ -31,7 +32,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "speculative_dspark_block_size": ("--speculative-dspark-block-size",),
     "speculative_dflash_block_size": ("--speculative-dflash-block-size",),
     "model_path": ("--model-path", "--model"),
-    "config_file": ("--config",),
+    "config_file": (_CONFIG,),
 }
 SWITCHES: dict[str, tuple[str, ...]] = {
     "disable_radix_cache": ("--disable-radix-cache",),
@@ -190,6 +191,10 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     word = words[position]
     spelling, has_value, text = word.text.partition("=")
     spelling = _full(spelling)
+    if spelling == _CONFIG and has_value:
+        message = f"the engine reads the settings of a file behind {_CONFIG} FILE only, not of {_CONFIG}={text[:40]}"
+        given.notes.append(Note(codes.MISSPELT, message, word))
+        return 1
     if spelling in _SWITCH_OF:
         given.settings[_SWITCH_OF[spelling]] = Setting(True, word, word)
         return 1

@@ -8,12 +8,13 @@ from typing import Any
 
 from generators import codes
 from generators.changes import candidates, changed
-from generators.check import Finding, Judgement, judge, refused_by
-from generators.codes import Code
+from generators.check import finding, judge, refused_by
 from generators.domain import domain_of
 from generators.effects import affected
+from generators.judgements import Finding, Judgement
 from generators.launch import Launch
 from generators.search import search
+from generators.traces import Found as Orders
 from spec.sglang.configuration import interval_is_whole_configured_pages
 from spec.sglang.designs import Design
 from spec.sglang.rules import grids
@@ -30,6 +31,7 @@ class Judging:
     context_length: int | None = None
     known: dict[Any, Judgement] = field(default_factory=dict)
     fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
+    orders: dict[Any, Orders] = field(default_factory=dict)
 
     def judge(
         self, design: Design, launch: Launch, source: str, line: int | None = None
@@ -59,7 +61,9 @@ class Judging:
             *(launch.context_length, launch.radix_cache, launch.unmodelled, alone),
         )
         if key not in self.known:
-            self.known[key] = judge(design, launch, "", self.context_length, alone=alone)
+            self.known[key] = judge(
+                design, launch, "", self.context_length, alone=alone, orders=self.orders
+            )
         return self.known[key]
 
     def _fix(self, design: Design, launch: Launch, judgement: Judgement) -> dict[str, Any] | None:
@@ -83,24 +87,23 @@ class Judging:
                 unproved = {"flags": dict(flags), "safe": False}
         return unproved
 
+    @staticmethod
     def _complete(
-        self,
         design: Design,
         launch: Launch,
-        finding: Finding,
+        told: Finding,
         source: str,
         line: int | None,
         fix: dict[str, Any] | None,
     ) -> Finding:
-        place = launch.place(*finding.code.about)
-        reach = affected(design, launch.configuration, finding.case) if finding.case else None
+        place = launch.place(*told.code.about)
         return replace(
-            finding,
+            told,
             source=source,
             line=place.line if place and place.line else line,
             column=place.column if place else None,
-            fix=finding.fix or (fix if finding.severity != "note" else None),
-            affected=reach,
+            fix=fix if told.severity != "note" else None,
+            affected=affected(design, launch.configuration, told.case) if told.case else None,
         )
 
 
@@ -117,7 +120,7 @@ def _more(design: Design, launch: Launch, judgement: Judgement) -> Iterator[Find
     c = launch.configuration
     if judgement.verdict == "rejected":
         if _is_valid(design, launch):
-            yield _finding(codes.REFUSED_THOUGH_VALID, judgement, codes.REFUSED_THOUGH_VALID.means)
+            yield finding(codes.REFUSED_THOUGH_VALID, design, "", codes.REFUSED_THOUGH_VALID.means)
         return
     if judgement.verdict == "not_modelled":
         return
@@ -128,24 +131,24 @@ def _more(design: Design, launch: Launch, judgement: Judgement) -> Iterator[Find
             f"the start-up guard holds the interval {c.mamba_track_interval} against the page of {page} and "
             f"passes; the tree's page is {tree_page}"
         )
-        yield _finding(codes.GUARD_PROTECTS_NOT, judgement, message)
+        yield finding(codes.GUARD_PROTECTS_NOT, design, "", message)
     from_log = "log" in launch.sources.values()
     if not c.page_size_given and not from_log and not interval_is_whole_configured_pages(c):
         message = (
             f"the interval {c.mamba_track_interval} is no multiple of the page of {page}; the guard was not "
             "evaluated, as --page-size was left out"
         )
-        yield _finding(codes.GUARD_NOT_EVALUATED, judgement, message)
+        yield finding(codes.GUARD_NOT_EVALUATED, design, "", message)
     if launch.convolves and c.speculates and design.grid("window", c) != design.grid("verify", c):
         message = (
             f"the draft's convolution windows are kept every {design.grid('window', c)} tokens, its states every "
             f"{design.grid('verify', c)}"
         )
-        yield _finding(codes.WINDOW_GRID, judgement, message)
+        yield finding(codes.WINDOW_GRID, design, "", message)
     size, grid = c.chunked_prefill_size, judgement.geometry["checkpoint_grid"]
     if size is not None and 0 < size < grid:
         message = f"a prefill is cut every {size} tokens and checkpoints are {grid} apart, so a piece may leave none"
-        yield _finding(codes.PREFILL_BELOW_GRID, judgement, message)
+        yield finding(codes.PREFILL_BELOW_GRID, design, "", message)
 
 
 def _is_valid(design: Design, launch: Launch) -> bool:
@@ -154,7 +157,3 @@ def _is_valid(design: Design, launch: Launch) -> bool:
         return False
     found = search(design, domain_of(launch.configuration), guards=False, close=False)
     return not found.cases and found.complete
-
-
-def _finding(code: Code, judgement: Judgement, message: str) -> Finding:
-    return Finding(code, code.severity, judgement.engine, message, judgement.source)

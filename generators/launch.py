@@ -11,7 +11,7 @@ from typing import Any
 from generators.commands import launches
 from generators.errors import BadInput
 from generators.flags import FLAGS, LARGEST, Given, Note, Setting, read_flags
-from generators.models import ModelFacts, facts_of_model
+from generators.models import UNKNOWN, ModelFacts, facts_of_model
 from generators.words import Word
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
 
@@ -124,8 +124,12 @@ class _Values:
         if name in self.facts.fields:
             self.sources[name] = self.facts.source
             return self.facts.fields[name]
-        self.sources[name] = "assumed" if name == "mamba_chunk_size" else "default"
+        self.sources[name] = "assumed" if self.is_guessed(name) else "default"
         return getattr(Configuration(), name)
+
+    def is_guessed(self, name: str) -> bool:
+        """Whether the engine would take a value of the model, of which nothing is known."""
+        return name == "mamba_chunk_size" or (name == "page_size" and self.facts is UNKNOWN)
 
     def page(self) -> int:
         """The resolved page: what was told, else what the attention backend makes of it."""

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from generators.errors import BadInput, read_text
+from generators.errors import MOST_BYTES, BadInput, read_text
 
 _LARGEST_CHUNK = 1 << 20
 # Recurrences by the model_type of a config.json (SGLang 0.5.23, configs/hybrid_arch.py), with the chunk (tokens)
@@ -100,7 +100,7 @@ def facts_of_name(model: str | None) -> ModelFacts:
 def facts_of_config(path: Path) -> ModelFacts:
     """What a config.json says; `BadInput` where it is none."""
     try:
-        data = json.loads(read_text(path))
+        data = json.loads(read_text(path, MOST_BYTES))
     except (json.JSONDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid JSON ({error})") from None
     if not isinstance(data, dict):

@@ -7,7 +7,7 @@ grids (`moves`), and the shortest trace of each class is shrunk to the fewest to
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -26,10 +26,10 @@ from generators.preference import ranks, written_first
 from generators.processes import cores, in_order
 from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
-from generators.traces import Trace, TraceSearch
+from generators.traces import Found, Trace, TraceSearch
 from generators.tree_orders import tree_cases
 from spec.sglang.checkpoints import node_of
-from spec.sglang.designs import Design
+from spec.sglang.designs import Design, current
 from spec.sglang.life import UNWRITTEN
 from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import grids
@@ -327,28 +327,47 @@ def order_cases(design: Design, found: Orders) -> list[Case]:
     ]
 
 
+# What a request's life reads of a design only by the numbers it gives.
+_READ_AS_NUMBERS = ("extend_grid", "decode_grid", "verify_grid", "extend_row_stride")
+
+
+def _read_by_a_life(design: Design, c: Any) -> Any:
+    """All that the life of a request reads of a design and a configuration."""
+    rule = design.extend_rule_under_dcp if c.dcp_size > 1 else design.extend_rule
+    numbers = (current(getattr(design, name))(c) for name in _READ_AS_NUMBERS)
+    unread: dict[str, Any] = {
+        "name": "",
+        "release": "",
+        "guards": (),
+        "tree_core": "",
+        "tree_cores": (),
+    }
+    unread |= dict.fromkeys(("flush_grid", "window_grid", *_READ_AS_NUMBERS), grids.track_interval)
+    unread |= {"blind_verifiers": design.blind_verifiers & {c.speculative_algorithm}}
+    return (
+        replace(design, extend_rule=rule, extend_rule_under_dcp=rule, **unread),
+        *(c.strategy, c.overlap, c.speculative_num_draft_tokens),
+        *(grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size, *numbers),
+    )
+
+
 def first_orders(
-    design: Design, c: Any, wanted: Collection[Code], events: int, clean: set[Any]
-) -> list[Case]:
+    design: Design, c: Any, wanted: Collection[Code], events: int, known: dict[Any, Found]
+) -> Found:
     """The shortest orders, of at most so many events, that break one configuration under a wanted code.
 
-    `clean`: configurations that nothing breaks, by all that the life of a request reads; another one is entered.
+    `known`: what was found before, by all that a request's life reads; what is found now is entered.
     """
-    read = ("extend", "decode", "verify")
-    key = (
-        *(design.name, c.strategy, c.overlap, c.speculative_algorithm, c.dcp_size > 1),
-        *(grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size),
-        *(design.grid(reader, c) for reader in read),
-        c.speculative_num_draft_tokens,
-    )
-    if c.strategy not in MODELLED_STRATEGIES or key in clean:
-        return []
-    search = TraceSearch(design, c, only_slots=True)
-    traces = [t for t in search.run(events, wanted).traces if t.code in wanted]
-    if not traces:
-        clean.add(key)
+    key = _read_by_a_life(design, c)
+    if key not in known:
+        search = TraceSearch(design, c, only_slots=True)
+        run = search.run(events, wanted)
+        traces = (shrunk(search, trace) for trace in run.traces if trace.code in wanted)
+        known[key] = replace(run, traces=tuple(traces))
+    return known[key]
+
+
+def cases_of(design: Design, c: Any, found: Found) -> list[Case]:
+    """The orders that were found in one configuration as cases."""
     values = {name: getattr(c, name) for name in DOMAIN_FIELDS}
-    return [
-        case_of(design, values, short, class_of(c, short), 1)
-        for short in (shrunk(search, trace) for trace in traces)
-    ]
+    return [case_of(design, values, trace, class_of(c, trace), 1) for trace in found.traces]

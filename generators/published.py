@@ -7,9 +7,12 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from generators.check import Judgement, judge
+from generators.check import judge
+from generators.judgements import Judgement
 from generators.launch import Launch, read_launch
+from generators.traces import Found as Orders
 from spec.sglang.designs import DESIGNS
 
 FILE = Path(__file__).parents[1] / "recipes" / "published" / "configurations.toml"
@@ -33,6 +36,8 @@ def configurations(file: Path = FILE) -> Iterator[Published]:
 
 def verdicts(published: Published) -> dict[str, Judgement]:
     """The judgement of every modelled release, by its name."""
+    orders: dict[Any, Orders] = {}
     return {
-        design.release: judge(design, published.launch, published.id) for design in DESIGNS.values()
+        design.release: judge(design, published.launch, published.id, orders=orders)
+        for design in DESIGNS.values()
     }

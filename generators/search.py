@@ -23,6 +23,7 @@ from generators.own_readers import OwnClass, own_classes, with_a_period
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
 from spec.sglang import witnesses
+from spec.sglang.checkpoints import misplaced
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
@@ -150,6 +151,8 @@ def _shortest_failures(
     }
     for prefix, end in readers.extend_candidates(design, c):
         checkpoint = readers.extend_checkpoint(design, c, prefix, end)
+        if not (numpy.any(checkpoint.fault) or numpy.any(misplaced(design, c, checkpoint))):
+            continue
         for klass, (prefixes, ends) in shortest.items():
             hit = klass.describes(design, c, prefix, checkpoint)
             hit = numpy.broadcast_to(hit, (size,)).astype(bool)

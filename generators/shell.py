@@ -16,7 +16,7 @@ _PIECE = re.compile(
     | (?P<end>\n|&&|\|\|?|;+|&|[()])
     | (?P<comment>\#[^\n]*)
     | (?P<placeholder><[A-Za-z][\w\ ./-]*>)
-    | (?P<redirect>\d*[<>]+&?\d*)
+    | (?P<redirect>\d*[<>]+&?(?:\d+|-(?=\s|$))?)
     | (?P<single>'[^']*')
     | (?P<double>"(?:\\.|[^"\\])*")
     | (?P<braces>\$\{[^}\n]*\})
@@ -52,6 +52,7 @@ class _Splitter:
     command: list[Word] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     start: int | None = None
+    redirected: bool = False
 
     def add(self, text: str, at: int) -> None:
         if self.start is None:
@@ -59,12 +60,15 @@ class _Splitter:
         self.parts.append(text)
 
     def close_word(self, at: int) -> None:
+        """End the word before an offset; one that a redirection leads to is no word of the command."""
         if self.start is not None:
-            self.command.append(self.lines.word("".join(self.parts), self.start, at))
+            if not self.redirected:
+                self.command.append(self.lines.word("".join(self.parts), self.start, at))
+            self.redirected = False
         self.start, self.parts = None, []
 
     def take(self) -> list[Word]:
-        done, self.command = self.command, []
+        done, self.command, self.redirected = self.command, [], False
         return done
 
     def closing(self, position: int) -> int | None:
@@ -103,7 +107,10 @@ class _Splitter:
             elif kind == "comment" and self.start is not None:
                 self.add("#", position)
                 after = position + 1
-            elif kind in ("space", "comment", "redirect") or (kind == "end" and self.folds(match)):
+            elif kind == "redirect":
+                self.close_word(position)
+                self.redirected = not match[0][-1].isdigit() and match[0][-1] != "-"
+            elif kind in ("space", "comment") or (kind == "end" and self.folds(match)):
                 self.close_word(position)
             elif kind == "end":
                 self.close_word(position)

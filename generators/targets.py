@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from generators import codes, inputs
-from generators.check import Finding
 from generators.commands import launches
-from generators.errors import BadInput, NothingToDo
+from generators.errors import MOST_BYTES, BadInput, NothingToDo
 from generators.inputs import Command, Problem, releases
 from generators.inputs.engine_config import with_settings
 from generators.inputs.releases import Pinned
 from generators.inputs.walk import files_below
+from generators.judgements import Finding
 from generators.launch import Launch, only_launched, read_words
 from generators.waivers import Waiver, in_text
 from generators.words import Word
@@ -44,13 +44,20 @@ class Target:
 
 @dataclass
 class Found:
-    """Everything found in what was given; `texts` by source, for places where something can be changed."""
+    """Everything found in what was given.
+
+    `texts` by source, for places where something can be changed; `skipped`: files met in folders, `refused`: files
+    that were named, of which neither can be read, as sentences; `places`: first and last line of each launch, one that
+    cannot be read included, by source.
+    """
 
     targets: list[Target] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     waivers: list[Waiver] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _pinned: dict[Path, Pinned | None] = field(default_factory=dict)
 
     def pinned(self, image: str | None, folder: Path | None) -> Pinned | None:
@@ -73,24 +80,29 @@ class Reader:
         """The one launch of a command given after `--`."""
         command = Command(COMMAND, 0, tuple(Word(text) for text in words))
         launch = self._launch(*only_launched(command.words), Path())
-        found.targets.append(Target(COMMAND, None, launch, command))
+        pinned = found.pinned(_image(command), None)
+        found.targets.append(Target(COMMAND, None, launch, command, pinned))
 
     def of_paths(self, paths: Sequence[Path], found: Found) -> None:
         """The launches in files; a named file that cannot be read is refused, one met in a folder passed over."""
         for path in paths:
             if str(path) == STANDARD_INPUT:
-                self._of_text(STANDARD_INPUT, _standard_input(), Path(), None, found)
+                if STANDARD_INPUT not in found.texts:
+                    self._of_text(STANDARD_INPUT, _standard_input(), Path(), None, found)
             elif os.path.isdir(path):
                 for file in files_below(path):
-                    self._of_met_file(file, found)
+                    self._of_file(file, found, found.skipped)
             else:
-                self._of_text(str(path), inputs.text_of(path), path, path.parent, found)
+                self._of_file(path, found, found.refused)
 
-    def _of_met_file(self, path: Path, found: Found) -> None:
+    def _of_file(self, path: Path, found: Found, unread: list[str]) -> None:
+        """The launches in a file, once however often it is given; why it cannot be read goes to `unread`."""
+        if str(path) in found.texts:
+            return
         try:
             text = inputs.text_of(path)
         except BadInput as error:
-            found.skipped.append(str(error))
+            unread.append(str(error))
             return
         self._of_text(str(path), text, path, path.parent, found)
 
@@ -101,9 +113,10 @@ class Reader:
         found.waivers += waivers
         found.findings += wrong
         found.texts[source] = text
+        found.places[source] = []
         for item in inputs.items(source, text, path):
             if isinstance(item, Problem):
-                found.findings.append(_malformed(source, item.line, item.message))
+                _malformed(source, item.line, item.message, found)
             else:
                 self._of_item(item, folder, found)
 
@@ -114,14 +127,21 @@ class Reader:
         return read_words(engine, words, told=self.told, config=self.config, resolved=resolved)
 
     def _of_item(self, command: Command, folder: Path | None, found: Found) -> None:
-        pinned = found.pinned(command.image, folder)
+        pinned = found.pinned(_image(command), folder)
         try:
             for engine, words in _launched(command):
                 launch = self._launch(engine, words, folder or Path(), command.resolved)
                 line = next((w.line for w in words if w.line), command.line)
-                found.targets.append(Target(command.source, line, launch, command, pinned))
+                target = Target(command.source, line, launch, command, pinned)
+                found.targets.append(target)
+                found.places[command.source].append(target.lines)
         except BadInput as error:
-            found.findings.append(_malformed(command.source, command.line, str(error)))
+            _malformed(command.source, command.line, str(error), found)
+
+
+def _image(command: Command) -> str | None:
+    """The container image that a command runs in: the one it stands beside, else one that its words name with a tag."""
+    return command.image or next((w.text for w in command.words if releases.of_image(w.text)), None)
 
 
 def _launched(command: Command) -> Iterator[tuple[str, Sequence[Word]]]:
@@ -131,13 +151,16 @@ def _launched(command: Command) -> Iterator[tuple[str, Sequence[Word]]]:
         yield from launches(command.words)
 
 
-def _malformed(source: str, line: int | None, message: str) -> Finding:
-    return Finding(codes.MALFORMED, codes.MALFORMED.severity, "-", message, source, line)
+def _malformed(source: str, line: int | None, message: str, found: Found) -> None:
+    """Enter what cannot be read of a file."""
+    code = codes.MALFORMED
+    found.findings.append(Finding(code, code.severity, "-", message, source, line))
+    found.places[source].append((line or 0, line or 0))
 
 
 def _standard_input() -> str:
     try:
-        data = sys.stdin.buffer.read(inputs.LARGEST + 1)
+        data = sys.stdin.buffer.read(MOST_BYTES + 1)
     except (OSError, AttributeError):
         raise NothingToDo("standard input cannot be read") from None
     return inputs.plain_text(data, "standard input")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from generators.cases import Case, Event
+from generators.walkthrough import Donated, Standing, walked
 from spec.sglang.configuration import Configuration
 from spec.sglang.rules import grids
 
 # A ruler has no more ticks of one grid than this; of a finer grid every so many are drawn.
 MOST_TICKS = 256
+_LAUNCHES = ("extend", "decode", "verify", "match")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,11 @@ class Ticks:
 
 @dataclass(frozen=True)
 class Step:
-    """An event and what it leaves: sequence length, state and node depth, replayed tokens; None where nothing new."""
+    """An event and what it leaves: sequence length, state and node depth, replayed tokens; None where nothing new.
+
+    `begin`: the length before it; `written`: slot (None: not known) and depth of each state that it wrote; `standing`:
+    how the slots stand after it, None where that is not known.
+    """
 
     event: Event
     begin: int
@@ -33,6 +40,18 @@ class Step:
     node_depth: int | None
     replayed: int | None
     says: str
+    written: tuple[tuple[int | None, int], ...]
+    standing: Standing | None
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What each slot holds after it; where that is not known, the one slot that the case names, if it does."""
+        return self.standing.held if self.standing else (self.event.slot,)
+
+    @property
+    def reaches(self) -> int:
+        """The length that it brings the request to, where it launches tokens."""
+        return self.event.seq_len if self.event.event in _LAUNCHES else self.begin
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,16 @@ class Timeline:
     length: int
     ticks: tuple[Ticks, ...]
     steps: tuple[Step, ...]
+
+    @property
+    def configuration(self) -> list[tuple[str, Any]]:
+        """The fields of the configuration that matter to the case, with their values."""
+        return [(k, v) for k, v in self.case.configuration.items() if v is not None]
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The slots whose contents are known."""
+        return (0, 1) if self.steps[0].standing else ()
 
 
 def _configuration(case: Case) -> Configuration:
@@ -62,14 +91,21 @@ def _tokens(count: int) -> str:
     return "1 token" if count == 1 else f"{count} tokens"
 
 
-def _does(event: Event) -> str:
+def _verifies(event: Event, most: int | None) -> str:
+    if most and event.tokens > most:
+        return f"{_tokens(event.tokens)} accepted by verifies of {most} at most"
+    return f"a verify accepts {_tokens(event.tokens)}"
+
+
+def _does(event: Event, begin: int, most_accepted: int | None) -> str:
+    ahead = _tokens(begin - event.seq_len) if begin > event.seq_len else ""
     known = {
         "extend": f"the prompt is extended by {_tokens(event.tokens)}",
         "decode": f"{_tokens(event.tokens)} decoded, one a step",
-        "verify": f"a verify accepts {_tokens(event.tokens)}",
+        "verify": _verifies(event, most_accepted),
         "other_batch": "another request's batch is launched in between",
-        "result": "the result of a launched step is processed",
-        "finish": "the request finishes and its checkpoint is donated",
+        "result": f"the result of a verify is processed: {_tokens(event.tokens)} of it retained, as the request ends",
+        "finish": "the request finishes" + (f", {ahead} launched beyond it" if ahead else ""),
         "match": "a follower matches a cached prefix",
         "split": "a node of the tree is split",
         "evict": "a node of the tree is evicted",
@@ -78,35 +114,64 @@ def _does(event: Event) -> str:
     return known.get(event.event, event.event)
 
 
-def _says(event: Event, replayed: int | None) -> str:
+def _writes(event: Event, standing: Standing | None) -> tuple[tuple[int | None, int], ...]:
+    """Slot and depth of each state that an event wrote; the case itself names the last one only."""
+    if standing is not None:
+        return standing.written
+    return () if event.snapshot_depth is None else ((event.slot, event.snapshot_depth),)
+
+
+def _writing(slot: int | None, depth: int) -> str:
+    where = "" if slot is None else f" into slot {slot}"
+    return f"a state of {_tokens(depth)} is written{where}"
+
+
+def _donation(donated: Donated) -> str:
+    holds = "nobody wrote" if donated.state is None else f"holds {_tokens(donated.state)}"
+    return f"slot {donated.slot}, labelled {donated.label}, which {holds}, is donated"
+
+
+def _says(case: Case, step: Step) -> str:
     """One sentence about an event."""
-    parts = [_does(event)]
-    if event.snapshot_depth is not None:
-        where = "" if event.slot is None else f" into slot {event.slot}"
-        parts.append(f"a state of {_tokens(event.snapshot_depth)} is written{where}")
+    event, donated = step.event, step.standing.donated if step.standing else None
+    most_accepted = case.configuration.get("speculative_num_draft_tokens")
+    parts = [_does(event, step.begin, most_accepted), *(_writing(*one) for one in step.written)]
+    if donated is not None:
+        known = "" if event.event == "finish" else "the prompt's result is processed: "
+        parts.append(known + _donation(donated))
+    elif event.event == "finish":
+        parts.append("its checkpoint is donated")
     if event.node_depth is not None:
         verb = "is given" if event.event == "match" else "hangs on"
         parts.append(f"it {verb} the node of depth {event.node_depth}")
-    if replayed:
-        what = "replayed" if replayed > 0 else "skipped"
-        parts.append(f"{_tokens(abs(replayed))} {what}")
+    if step.replayed:
+        what = "replayed" if step.replayed > 0 else "skipped"
+        parts.append(f"{_tokens(abs(step.replayed))} {what}")
+    if case.outcome == "fault" and event is case.trace[-1]:
+        parts.append("an assertion of the engine stops it")
     return "; ".join(parts)
 
 
-def _steps(case: Case) -> Sequence[Step]:
+def _steps(case: Case, design: str) -> Iterator[Step]:
     """The steps; an event that reaches the case's node has the case's state on it."""
-    node, state, begin, steps = case.depths["node"], None, 0, []
-    for event in case.trace:
-        state = event.snapshot_depth if event.snapshot_depth is not None else state
+    standings = walked(case, design) or (None,) * len(case.trace)
+    node, state, begin = case.depths["node"], None, 0
+    for event, standing in zip(case.trace, standings, strict=True):
+        written = _writes(event, standing)
+        state = written[-1][1] if written else state
         reached = event.node_depth is not None and event.node_depth == node
-        here = case.depths["state"] if reached else state
-        replayed = case.depths["replayed"] if reached else None
-        says = _says(event, replayed)
-        if case.outcome == "fault" and event is case.trace[-1]:
-            says += "; an assertion of the engine stops it"
-        steps.append(Step(event, begin, here, event.node_depth, replayed, says))
-        begin = max(begin, event.seq_len)
-    return steps
+        step = Step(
+            event,
+            begin,
+            case.depths["state"] if reached else state,
+            event.node_depth,
+            case.depths["replayed"] if reached else None,
+            "",
+            written,
+            standing,
+        )
+        yield replace(step, says=_says(case, step))
+        begin = max(begin, step.reaches)
 
 
 def timeline(case: Case, design: str) -> Timeline:
@@ -122,5 +187,5 @@ def timeline(case: Case, design: str) -> Timeline:
         _ticks("interval", c.mamba_track_interval, length),
     )
     return Timeline(
-        case, case.configuration.get("engine") or design, length, ticks, tuple(_steps(case))
+        case, case.configuration.get("engine") or design, length, ticks, tuple(_steps(case, design))
     )

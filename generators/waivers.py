@@ -9,14 +9,14 @@ from fnmatch import fnmatch
 from typing import Any
 
 from generators import codes
-from generators.check import Finding
 from generators.codes import CODES
 from generators.errors import BadInput
+from generators.judgements import Finding, Waived
 from generators.words import Lines
 
 _COMMENT = re.compile(
-    r"(?:^|(?<=\s))(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive[ \t]+((?:GP\d{3}[ \t]*,?[ \t]*)+):?[ \t]*([^\n]*)",
-    re.MULTILINE,
+    r"(?:^|(?<=\s))(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive\b[ \t]*((?:GP\d+[ \t]*,?[ \t]*)*):?[ \t]*([^\n]*)",
+    re.MULTILINE | re.IGNORECASE,
 )
 _ACCEPTED = "accepted is '# gridproof: waive GP401: the reason'"
 
@@ -55,16 +55,23 @@ def in_text(source: str, text: str) -> tuple[list[Waiver], list[Finding]]:
     lines = Lines(text)
     for match in _COMMENT.finditer(text):
         line = lines.of(match.start())
-        named = tuple(re.findall(r"GP\d{3}", match[1]))
-        reason = match[2].removesuffix("-->").strip()
-        wrong = next((f"the code {name} is unknown" for name in named if name not in CODES), None)
-        if wrong is None and not reason:
-            wrong = f"a waiver needs a reason; {_ACCEPTED}"
-        if wrong is None:
+        named = tuple(re.findall(r"GP\d+", match[1].upper()))
+        reason = match[2].strip().removesuffix("-->").strip()
+        if (wrong := _wrong(named, reason)) is None:
             waivers.append(Waiver(named, reason, source, line))
         else:
             findings.append(Finding(codes.MALFORMED, "error", "-", wrong, source, line))
     return waivers, findings
+
+
+def _wrong(named: Sequence[str], reason: str) -> str | None:
+    """What a waiver lacks, if it lacks something."""
+    if not named:
+        return f"a waiver names the codes that it excuses; {_ACCEPTED}"
+    for name in named:
+        if name not in CODES:
+            return f"the code {name} is unknown"
+    return None if reason else f"a waiver needs a reason; {_ACCEPTED}"
 
 
 def in_settings(source: str, entries: Any) -> list[Waiver]:
@@ -100,7 +107,7 @@ def applied(
         waiver = next((w for w in waivers if w.covers(finding, places)), None)
         if waiver is not None:
             waiver.used.add(finding.code.id)
-            finding = replace(finding, waived=waiver.reason)
+            finding = replace(finding, waived=Waived(waiver.reason, waiver.line is not None))
         marked.append(finding)
     for waiver in waivers:
         if waiver.pattern and not any(fnmatch(source, waiver.pattern) for source in launches):

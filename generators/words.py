@@ -8,8 +8,13 @@ from dataclasses import dataclass
 
 # What a template such as {{ .Values.page }} is replaced by, character for character, before a text is parsed.
 TEMPLATE = "\ue000"
-_TEMPLATE_ALONE = re.compile(r"^[ \t]*\{\{[^\n]*\}\}[ \t]*$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{[^\n]{0,200}?\}\}|\{%[^\n]{0,200}?%\}")
+# Lines that hold nothing but one template, which may go on over several: a condition, an include, a comment.
+_TEMPLATE_ALONE = re.compile(
+    r"^[ \t]*(?:\{\{(?:(?!\{\{|\}\}).){0,2000}\}\}|\{%(?:(?!\{%|%\}).){0,2000}%\})[ \t\r]*$",
+    re.MULTILINE | re.DOTALL,
+)
+_NO_LINE_END = re.compile(r"[^\r\n]")
 _EXPANSION = re.compile(r"\$[A-Za-z_({@*#0-9]|`|<[A-Za-z][\w ./-]*>|" + TEMPLATE)
 
 
@@ -56,5 +61,5 @@ class Lines:
 
 def without_templates(text: str) -> str:
     """The text with each template replaced by as many placeholders, and lines that are only a template left blank."""
-    blank = _TEMPLATE_ALONE.sub(lambda m: " " * len(m[0]), text)
+    blank = _TEMPLATE_ALONE.sub(lambda m: _NO_LINE_END.sub(" ", m[0]), text)
     return _TEMPLATE.sub(lambda m: TEMPLATE * len(m[0]), blank)

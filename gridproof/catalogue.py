@@ -11,11 +11,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from generators import emit
-from generators.check import Judgement
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
 from generators.design_files import own_rules
 from generators.faults import faults, unstated
+from generators.judgements import Judgement
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
 from generators.own_rules import OwnRule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -31,6 +32,10 @@ class Output:
     """Where a command prints: `results` to stdout, `notes` to stderr."""
 
     def __init__(self, colour: str = "auto"):
+        for stream in (sys.stdout, sys.stderr):
+            # A name that the encoding has no characters for is shown, too.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         console = _console_class()
         forced = _COLOURS[colour]
         options: dict[str, Any] = {"highlight": False, "soft_wrap": True}

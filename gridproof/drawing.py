@@ -6,6 +6,7 @@ from generators.timeline import Timeline
 
 WIDTH = 64
 _MARKS = {"tree page": "|", "chunk": "'", "interval": "^"}
+_LEGEND = "e extend, d decode, v verify, | finished here; S state, N node, # replayed or skipped"
 
 
 class _Row:
@@ -49,15 +50,22 @@ def drawing(told: Timeline) -> list[str]:
         for depth in ticks.depths:
             row.mark(depth, _MARKS[ticks.name])
         lines.append(f"{row.line(ticks.name)}   every {ticks.step}")
-    request, states, nodes, replayed = (_Row(told.length) for _ in range(4))
+    request, nodes, replayed = (_Row(told.length) for _ in range(3))
+    states = {slot: _Row(told.length) for slot in (told.slots or (None,))}
     for step in told.steps:
-        if step.event.tokens:
-            request.fill(step.begin, step.event.seq_len, step.event.event[0])
-        if step.event.snapshot_depth is not None:
-            states.mark(step.event.snapshot_depth, "S")
+        if step.reaches > step.begin:
+            request.fill(step.begin, step.reaches, step.event.event[0])
+        if step.event.event == "finish" and step.event.seq_len < step.begin:
+            request.mark(step.event.seq_len, "|")
+        for slot, depth in step.written:
+            states[slot if told.slots else None].mark(depth, "S")
         if step.node_depth is not None:
             nodes.mark(step.node_depth, "N")
         if step.replayed and step.node_depth is not None:
             replayed.fill(step.node_depth, step.node_depth + step.replayed, "#")
-    lines += [request.line("request"), states.line("state"), nodes.line("node")]
-    return [*lines, replayed.line("replayed")] if any(s.replayed for s in told.steps) else lines
+    lines.append(request.line("request"))
+    lines += [row.line("state" if slot is None else f"slot {slot}") for slot, row in states.items()]
+    lines.append(nodes.line("node"))
+    if any(step.replayed for step in told.steps):
+        lines.append(replayed.line("replayed"))
+    return [*lines, f"  {_LEGEND}"]

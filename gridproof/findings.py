@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from generators.check import ORDER_EVENTS, Finding, Judgement
 from generators.codes import CODES
+from generators.judgements import Finding, Judgement
 from generators.targets import COMMAND, STANDARD_INPUT
 from gridproof import __version__
 from gridproof.annotations import annotation, ten
@@ -59,8 +60,16 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
     output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
     if judgement.verdict == "safe":
         shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
-        shown.append(f"for slots a search of all orders of up to {ORDER_EVENTS} events")
+        shown.append(f"for slots {_of_orders(judgement)}")
         output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
+
+
+def _of_orders(judgement: Judgement) -> str:
+    """What a safe verdict on the slots rests on."""
+    assert judgement.orders is not None, "a safe judgement searched orders"
+    if judgement.orders.closed:
+        return "a search of all orders of events"
+    return f"a search of all orders of up to {judgement.orders.events} events"
 
 
 def _draft(judgement: Judgement) -> str:
@@ -147,7 +156,7 @@ def github(findings: Sequence[Finding], judged: int) -> list[str]:
     for f in order:
         in_file = f.source not in (COMMAND, STANDARD_INPUT)
         places = {"file": f.source, "line": f.line, "col": f.column} if in_file else {}
-        title = f"{f.code.id} {f.code.name} ({f.engine})"
+        title = f"{f.code.id} {f.code.name}" + (f" ({f.engine})" if f.engine != "-" else "")
         lines.append(annotation(f.severity, title, f.message, **places))
     return ten(summary, lines)
 
@@ -201,15 +210,24 @@ def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
     if finding.source not in (COMMAND, STANDARD_INPUT):
         result["locations"] = [{"physicalLocation": _location(finding)}]
     if finding.waived is not None:
-        kind = "inSource" if finding.line else "external"
-        result["suppressions"] = [{"kind": kind, "justification": finding.waived}]
+        kind = "inSource" if finding.waived.in_source else "external"
+        result["suppressions"] = [{"kind": kind, "justification": finding.waived.reason}]
     return result
 
 
+def _uri(source: str) -> str:
+    """A file as SARIF names it: relative to the folder that is checked, where it lies in it."""
+    path = PurePath(source)
+    if not path.is_absolute():
+        return quote(os.fsencode(path.as_posix()))
+    here = Path.cwd()
+    return (
+        quote(os.fsencode(path.relative_to(here))) if path.is_relative_to(here) else path.as_uri()
+    )
+
+
 def _location(finding: Finding) -> dict[str, Any]:
-    location: dict[str, Any] = {
-        "artifactLocation": {"uri": quote(PurePath(finding.source).as_posix())}
-    }
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source)}}
     if finding.line:
         location["region"] = {"startLine": finding.line}
         if finding.column:

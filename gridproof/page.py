@@ -10,6 +10,7 @@ from generators.codes import CODES
 from generators.timeline import Timeline
 
 WIDTH, LEFT = 960, 96
+_FIRST_ROW, _ROW = 112, 32
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,13 @@ def _labels(told: Timeline) -> list[int]:
     return [0, *range(page * every, told.length + 1, page * every)]
 
 
+def _rows(told: Timeline) -> dict[str, int]:
+    """Where the rows of the drawing stand: their names and their middles; states in a row a slot where it is known."""
+    states = [f"slot {slot}" for slot in told.slots] or ["state"]
+    names = ("request", *states, "node", "replayed")
+    return {name: _FIRST_ROW + i * _ROW for i, name in enumerate(names)}
+
+
 def _drawn(told: Timeline) -> dict[str, Any]:
     code = CODES.get(told.case.code)
     return {
@@ -40,7 +48,7 @@ def _drawn(told: Timeline) -> dict[str, Any]:
         "told": told,
         "x": Scale(told.length),
         "labels": _labels(told),
-        "configuration": {k: v for k, v in told.case.configuration.items() if v is not None},
+        "rows": _rows(told),
     }
 
 

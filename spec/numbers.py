@@ -37,7 +37,7 @@ _PLAIN = frozenset((int, bool))
 
 def _plain(*values: Any) -> bool:
     """Whether all are Python's own numbers and truths: the quick way out for a rule that runs on integers."""
-    return all(type(value) in _PLAIN for value in values)
+    return _PLAIN.issuperset(map(type, values))
 
 
 def _array(*values: Any) -> bool:
@@ -46,6 +46,8 @@ def _array(*values: Any) -> bool:
 
 def lcm(a: Number, b: Number) -> Number:
     """Least common multiple of two numbers of at least 1."""
+    if _plain(a, b):
+        return math.lcm(a, b)
     if (term := _symbolic(a, b)) is not None:
         return term.ledger.lcm(a, b)
     if _array(a, b):
@@ -57,6 +59,8 @@ def lcm(a: Number, b: Number) -> Number:
 
 def gcd(a: Number, b: Number) -> Number:
     """Greatest common divisor of two numbers of at least 1."""
+    if _plain(a, b):
+        return math.gcd(a, b)
     if (term := _symbolic(a, b)) is not None:
         return term.ledger.gcd(a, b)
     if _array(a, b):

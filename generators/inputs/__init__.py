@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from generators.commands import has_launch, launches, mentions_an_engine
-from generators.errors import BadInput, decoded, read_bytes
+from generators.errors import MOST_BYTES, BadInput, decoded, read_bytes
 from generators.inputs.base import Command, Document, Format, Item, Problem
 from generators.inputs.dockerfile import Dockerfile
 from generators.inputs.flags_file import FlagsFile
@@ -28,8 +28,6 @@ FORMATS: tuple[Format, ...] = (
     Markdown(),
     ShellScript(),
 )
-# A larger file is not read: no launch command needs so many bytes.
-LARGEST = 8 << 20
 # A quick look, so that most files are never parsed.
 _MAY_HOLD_A_LAUNCH = re.compile(
     r"sglang|vllm|launch_server|trtllm-serve|lmdeploy|server_args=|page[-_]size|dcp[-_]size|mamba[-_]|"
@@ -53,15 +51,13 @@ def text_of(path: Path) -> str:
     if not os.path.lexists(path):
         shown = str(path) if len(str(path)) <= 80 else f"{str(path)[:80]}..."
         raise BadInput(f"{shown}: there is no such file; a launch command goes behind '--'")
-    if os.path.isfile(path) and os.path.getsize(path) > LARGEST:
-        raise BadInput(f"{path}: not read, as it is larger than {LARGEST >> 20} MiB")
-    return plain_text(read_bytes(path), str(path))
+    return plain_text(read_bytes(path, MOST_BYTES), str(path))
 
 
 def plain_text(data: bytes, name: str) -> str:
     """Bytes as a text to look for commands in; `BadInput` for more than is read, or what is no text."""
-    if len(data) > LARGEST:
-        raise BadInput(f"{name}: not read, as it is larger than {LARGEST >> 20} MiB")
+    if len(data) > MOST_BYTES:
+        raise BadInput(f"{name}: not read, as it is larger than {MOST_BYTES >> 20} MiB")
     text = decoded(data, name)
     if "\x00" in text:
         raise BadInput(f"{name}: cannot be read (it is no text)")

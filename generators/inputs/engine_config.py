@@ -1,4 +1,8 @@
-"""The settings that a launch takes from a configuration file of the engine (`--config FILE`)."""
+"""The settings that a launch takes from a configuration file of the engine.
+
+The engine reads it behind `--config FILE` only; `--config=FILE` is taken for a flag like any other.
+Source: SGLang 0.5.17 to 0.5.23, `server_args.py` (`prepare_server_args`).
+"""
 
 from __future__ import annotations
 
@@ -19,16 +23,11 @@ def with_settings(words: Sequence[Word], folder: Path) -> list[Word]:
 
     `folder`: where a relative path of the file begins. A file that is not there or cannot be read is left alone.
     """
-    at = next((i for i, word in enumerate(words) if word.text.partition("=")[0] == _FLAG), None)
-    if at is None:
+    at = next((i for i, word in enumerate(words[:-1]) if word.text == _FLAG), None)
+    settings = None if at is None else _settings_in(folder / words[at + 1].text)
+    if at is None or settings is None:
         return list(words)
-    name, taken = words[at].text.partition("=")[2], 1
-    if not name and at + 1 < len(words):
-        name, taken = words[at + 1].text, 2
-    settings = _settings_in(folder / name) if name else None
-    if settings is None:
-        return list(words)
-    return [words[0], *settings, *words[1:at], *words[at + taken :]]
+    return [words[0], *settings, *words[1:at], *words[at + 2 :]]
 
 
 def _settings_in(path: Path) -> list[Word] | None:

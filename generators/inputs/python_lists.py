@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
 
 from generators.inputs.base import (
@@ -18,6 +20,8 @@ from generators.inputs.base import (
     unplaced,
 )
 from generators.words import TEMPLATE, Word
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 class Python:
@@ -35,8 +39,11 @@ class Python:
         )
 
     def items(self, document: Document) -> Iterator[Item]:
+        # Python ends a line at a lone carriage return as well.
+        document = replace(document, text=_LONE_RETURN.sub("\n", document.text))
         try:
-            tree = ast.parse(document.text)
+            with warnings.catch_warnings(action="ignore"):
+                tree = ast.parse(document.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None)
             why = getattr(error, "msg", None) or "nested too deeply"

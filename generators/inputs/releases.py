@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from generators.errors import MOST_BYTES, BadInput, read_text
+
 _PINNED = re.compile(r"^\s*['\"]?sglang(?:\[[^\]]*\])?\s*==\s*v?([0-9][\w.]*)", re.MULTILINE | re.I)
-_TAG = re.compile(r"sglang(?:-\w+)?:v?(\d+\.\d+\.\d+\w*)")
-_LARGEST = 8 << 20
+_TAG = re.compile(r"sglang(?:-\w+)?:v?(\d+\.\d+\.\d+\w*(?:\.(?:post|dev)\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,8 @@ def beside(folder: Path) -> Pinned | None:
     """The release that a file in this folder pins; lock files before requirements."""
     for path in _candidates(folder):
         try:
-            if path.stat().st_size > _LARGEST:
-                continue
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            text = read_text(path, MOST_BYTES)
+        except BadInput:
             continue
         if (release := _pinned(path.name, text)) is not None:
             return Pinned(release, path.name)

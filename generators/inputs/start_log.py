@@ -11,7 +11,7 @@ from generators.inputs.base import Command, Document, Item, Problem
 from generators.words import Word
 
 _LINE = re.compile(r"server_args=ServerArgs\(([^\n]*)")
-QUOTES = "'\""
+_QUOTES = "'\""
 _VALUE = re.compile(r"(?:^|[ (,])(\w+)=('[^'\n]*'|\"[^\"\n]*\"|-?\w[\w.+-]*)")
 
 
@@ -34,7 +34,7 @@ class StartLog:
                 flag = "--" + name.strip("_").replace("_", "-")
                 if not is_read(flag) or value in ("None", "False"):
                     continue
-                text = flag if value == "True" else f"{flag}={value.strip(QUOTES)}"
+                text = flag if value == "True" else f"{flag}={value.strip(_QUOTES)}"
                 words.append(Word(text, line))
             if not words:
                 yield Problem(document.source, line, "server_args= without a value that is read")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from generators.errors import MOST_BYTES, BadInput, read_bytes
 from generators.inputs import is_claimed
 
 
@@ -17,11 +18,11 @@ class _Ignored:
         from pathspec import GitIgnoreSpec
 
         self.specs = above
-        file = folder / ".gitignore"
         try:
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
+            data = read_bytes(folder / ".gitignore", MOST_BYTES)
+        except BadInput:
             return
+        lines = data.decode("utf-8", errors="replace").splitlines()
         self.specs = (*above, (folder, GitIgnoreSpec.from_lines(lines)))
 
     def below(self, folder: Path) -> _Ignored:

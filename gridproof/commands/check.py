@@ -9,11 +9,11 @@ from typing import Any
 
 from generators import fixing, inputs, waivers
 from generators.cases import text_of
-from generators.check import Finding, Judgement, findings_document
 from generators.errors import BadInput, NothingToDo
+from generators.judgements import Finding, Judgement, findings_document
 from generators.judging import Judging
 from generators.launch import told_from
-from generators.targets import Found, Reader, Target
+from generators.targets import STANDARD_INPUT, Found, Reader, Target
 from gridproof import files, findings
 from gridproof.commands.search import chosen_design
 from gridproof.console import Output
@@ -42,7 +42,7 @@ def run(
     output: Output, options: Options, paths: Sequence[Path], command: Sequence[str] | None
 ) -> int:
     """Judge what was given for one release or all, print the findings, return the exit code."""
-    _refuse_contradictions(options)
+    _refuse_contradictions(options, paths)
     found = _read(options, paths, command)
     judging = Judging(options.context_length)
     judged = [(t, _judgements(judging, t, options)) for t in found.targets]
@@ -58,12 +58,14 @@ def run(
     if options.fix:
         _fix(output, judged, found, options)
     open_findings = {f.severity for f in told if f.waived is None}
+    if found.refused:
+        raise BadInput("; ".join(found.refused))
     if options.form == "sarif":
         return 0
     return 1 if open_findings & {"warning", "error"} else 0
 
 
-def _refuse_contradictions(options: Options) -> None:
+def _refuse_contradictions(options: Options, paths: Sequence[Path]) -> None:
     if options.all_releases and options.engine is not None:
         raise BadInput(
             "--engine names one release and --all-releases all of them; give one of the two"
@@ -72,6 +74,8 @@ def _refuse_contradictions(options: Options) -> None:
         raise BadInput("--fix mends a launch for one release; give --engine, not --all-releases")
     if (options.write or options.unsafe_fixes) and not options.fix:
         raise BadInput("--write and --unsafe-fixes say how --fix works; give --fix as well")
+    if options.write and Path(STANDARD_INPUT) in paths:
+        raise BadInput("--write: standard input cannot be changed; leave --write out")
 
 
 def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None) -> Found:
@@ -83,8 +87,11 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
     if command is not None:
         reader.of_command(command, found)
     reader.of_paths(paths, found)
-    if not found.targets and not found.findings and not options.allow_none:
-        raise NothingToDo("no launch command was found in what was given")
+    if not (found.targets or found.findings or found.waivers):
+        if found.refused:
+            raise BadInput("; ".join(found.refused))
+        if not options.allow_none:
+            raise NothingToDo("no launch command was found in what was given")
     return found
 
 
@@ -120,12 +127,9 @@ def _of_pinned(judging: Judging, target: Target) -> Judgement:
 
 def _all_findings(found: Found, judgements: list[Judgement], options: Options) -> list[Finding]:
     """The findings of judgements and files, with the waivers applied."""
-    launches: dict[str, list[tuple[int, int]]] = {source: [] for source in found.texts}
-    for target in found.targets:
-        launches.setdefault(target.source, []).append(target.lines)
     raw = [*found.findings, *(f for j in judgements for f in j.findings)]
     given = [*found.waivers, *waivers.in_settings("pyproject.toml", options.waivers or [])]
-    return waivers.applied(raw, given, launches)
+    return waivers.applied(raw, given, found.places)
 
 
 def _is_shown(finding: Finding, least: str) -> bool:
@@ -206,6 +210,7 @@ def _fix(
                 continue
             say(f"{where}: cannot be changed in place; the corrected command is")
         say(fixing.command(target, flags))
+    files.check_writable(map(Path, edits))
     for source, changes in edits.items():
         text = fixing.edited(found.texts[source], changes)
         if not _has_the_same_launches(source, found.texts[source], text):
@@ -226,7 +231,5 @@ def _has_the_same_launches(source: str, before: str, after: str) -> bool:
 
 
 def _rewrite(path: Path, text: str) -> None:
-    if str(path) == "-":
-        raise BadInput("--write: standard input cannot be changed; leave --write out")
     had_mark = path.read_bytes().startswith(b"\xef\xbb\xbf")
     files.write(path, ("\ufeff" if had_mark else "") + text)

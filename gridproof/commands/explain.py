@@ -62,17 +62,19 @@ def _timelines(path: Path, wanted: str | None) -> list[Timeline]:
 
 
 def _walk(output: Output, told: Timeline) -> None:
-    """The events of a case, one a line, and the drawing."""
+    """The configuration of a case, its events, one a line, and the drawing."""
     from rich.table import Table
 
     case = told.case
     output.line(f"{case.code} {case.id} on {told.engine}")
     output.line(f"  {CODES[case.code].means}")
+    output.line(f"  {', '.join(f'{name} {value}' for name, value in told.configuration)}")
     table = Table(box=None, pad_edge=False)
-    for column in ("step", "event", "length", "slot", "state", "node", "replayed", "what happens"):
+    slots = [f"slot {slot}" for slot in told.slots] or ["slot"]
+    for column in ("step", "event", "length", *slots, "state", "node", "replayed", "what happens"):
         table.add_column(column, justify="left" if column in ("event", "what happens") else "right")
     for number, step in enumerate(told.steps, 1):
-        depths = (step.event.slot, step.state_depth, step.node_depth, step.replayed)
+        depths = (*step.held, step.state_depth, step.node_depth, step.replayed)
         shown = ["-" if depth is None else str(depth) for depth in depths]
         table.add_row(str(number), step.event.event, str(step.event.seq_len), *shown, step.says)
     output.rich(table)

@@ -53,6 +53,8 @@ class Slots:
 
     def where(self, condition: Truth, otherwise: Slots) -> Slots:
         """These slots where the condition holds, the others elsewhere."""
+        if isinstance(condition, bool):
+            return self if condition else otherwise
         numbers = {
             name: choose(condition, getattr(self, name), getattr(otherwise, name))
             for name in (

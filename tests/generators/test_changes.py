@@ -35,6 +35,7 @@ def fix_of(judgement):
                 "--mamba-radix-cache-strategy extra_buffer_lazy",
                 "--mamba-radix-cache-strategy no_buffer",
                 "--speculative-algorithm EAGLE --speculative-num-draft-tokens 4",
+                "--speculative-algorithm EAGLE --speculative-num-draft-tokens 40",
             ]
         ),
         max_size=3,
@@ -79,6 +80,11 @@ def test_a_fix_that_is_called_safe_is_judged_safe_by_theorems(release, page, ran
             "--page-size 8192 --dcp-size 8 --mamba-track-interval 8192 --chunked-prefill-size -1",
             "0.5.23",
             {"--page-size": "64"},
+        ),
+        (
+            "--mamba-track-interval 64 --speculative-algorithm EAGLE --speculative-num-draft-tokens 40",
+            "0.5.23",
+            {"--mamba-track-interval": "128"},
         ),
     ],
 )

@@ -12,12 +12,13 @@ from generators.domain import Domain, domain_of
 from generators.groups import groups
 from generators.limits import Limits
 from generators.moves import Move
-from generators.orders import class_of, find_orders, search_orders
+from generators.orders import class_of, find_orders, first_orders, search_orders
 from generators.shrink import shrunk
 from generators.traces import Trace, TraceSearch
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import CURRENT, DESIGNS, Design, design_named
 from spec.sglang.request import VERIFY, Scheduler
+from spec.sglang.rules import extend, grids, insert, slots
 
 DEFAULTS = Configuration()
 REPAIRED = design_named("sglang-0.5.23+completed-swap")
@@ -217,3 +218,40 @@ def test_skipping_verifies_that_do_nothing_changes_nothing():
             one_by_one = scheduler.verify(one_by_one, min(4, rest))
         assert at_once == one_by_one
         request = scheduler.other_batch(at_once)
+
+
+def test_what_is_read_by_a_request_is_searched_once_and_what_differs_in_it_again():
+    wanted, known = (codes.SLOT_OVERWRITTEN,), {}
+    c, newest = Configuration(page_size=64), DESIGNS["sglang-0.5.23"]
+
+    def searched(design, configuration=c):
+        before = len(known)
+        first_orders(design, configuration, wanted, 3, known)
+        return len(known) - before
+
+    assert searched(newest) == 1
+    assert searched(DESIGNS["sglang-0.5.22"]) == 0
+    assert searched(newest, replace(c, chunked_prefill_size=64)) == 0
+    for change in (
+        {"swap": slots.swap_follows_the_completed_step},
+        {"label": slots.label_of_the_launched_length},
+        {"verify_label_start": slots.label_counts_the_accepted},
+        {"key_ends_at_the_stop": False},
+        {"stores_the_kept_entry": False},
+        {"failure_forgets_the_label": False},
+        {"fallback_slot": False},
+        {"insert_guard": insert.depth_has_a_node},
+        {"decode_grid": grids.tree_page},
+        {"extend_assertion": extend.depth_is_on_the_chunk},
+    ):
+        assert searched(replace(newest, **change)) == 1, change
+    for change in (
+        {"mamba_track_interval": 512},
+        {"page_size": 32},
+        {"dcp_size": 2},
+        {"mamba_chunk_size": 32},
+        {"strategy": "extra_buffer_lazy"},
+        {"overlap": False},
+        {"speculative_num_draft_tokens": 4, "speculative_algorithm": "EAGLE"},
+    ):
+        assert searched(newest, replace(c, **change)) == 1, change

@@ -1,4 +1,4 @@
-"""A hundred launch commands as people publish them, each with the verdict that follows by hand."""
+"""More than a hundred launch commands as people publish them, each with the verdict that follows by hand."""
 
 import tomllib
 from collections import Counter
@@ -19,11 +19,13 @@ JUDGING = Judging()
 
 
 def test_there_are_a_hundred_and_enough_of_them_are_not_accepted():
-    verdicts = Counter(c["verdict"] for c in COMMANDS)
-    assert len({c["command"] for c in COMMANDS}) >= 90
-    assert len({(c["command"], c["release"]) for c in COMMANDS}) == len(COMMANDS) >= 100
-    assert verdicts["rejected"] + verdicts["not_modelled"] >= 20 <= verdicts["safe"]
-    assert verdicts["rejected"] >= 4 and verdicts["unsafe"] >= 20
+    published = {c["command"]: c["verdict"] for c in COMMANDS if not c.get("composed")}
+    verdicts = Counter(published.values())
+    assert len(published) >= 100
+    assert verdicts["rejected"] + verdicts["not_modelled"] >= 20
+    assert verdicts["safe"] >= 20 and verdicts["unsafe"] >= 15
+    assert {c["verdict"] for c in COMMANDS} == {"safe", "unsafe", "rejected", "not_modelled"}
+    assert len({(c["command"], c["release"]) for c in COMMANDS}) == len(COMMANDS)
     assert all(c["source"].startswith("https://") and c["because"] for c in COMMANDS)
 
 

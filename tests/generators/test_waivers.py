@@ -3,8 +3,8 @@
 import pytest
 
 from generators import codes
-from generators.check import Finding
 from generators.errors import BadInput
+from generators.judgements import Finding, Waived
 from generators.waivers import applied, in_settings, in_text
 
 
@@ -19,7 +19,8 @@ def test_a_comment_excuses_its_code_at_the_launch_that_follows():
     first, second, other = applied(
         [finding(), finding(line=6), finding(codes.INERT)], waivers, places
     )
-    assert (first.waived, second.waived, other.waived) == ("lazily soon", None, None)
+    assert first.waived == Waived("lazily soon", in_source=True)
+    assert (second.waived, other.waived) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +41,25 @@ def test_a_waiver_that_waives_nothing_is_a_finding():
     assert (stale.code, stale.line) == (codes.STALE_WAIVER, 1) and "GP101" in stale.message
 
 
-@pytest.mark.parametrize("text", ["# gridproof: waive GP401", "# gridproof: waive GP999: why"])
-def test_a_waiver_without_a_reason_or_of_no_known_code_is_refused(text):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# gridproof: waive GP401", "reason"),
+        ("# gridproof: waive GP401:", "reason"),
+        ("# gridproof: waive GP999: why", "GP999 is unknown"),
+        ("# gridproof: waive GP4010: why", "GP4010 is unknown"),
+        ("# gridproof: waive: why", "names the codes"),
+        ("# gridproof: waive slots: why", "names the codes"),
+    ],
+)
+def test_a_waiver_without_a_reason_or_of_no_known_code_is_refused(text, said):
     waivers, (wrong,) = in_text("a.sh", f"{text}\n")
-    assert waivers == [] and wrong.code is codes.MALFORMED
+    assert waivers == [] and wrong.code is codes.MALFORMED and said in wrong.message
+
+
+def test_a_waiver_may_name_its_code_in_small_letters():
+    ((waiver,), wrong) = in_text("a.sh", "# gridproof: Waive gp401: why\n")
+    assert waiver.codes == ("GP401",) and wrong == []
 
 
 def test_settings_excuse_by_path():
@@ -53,7 +69,7 @@ def test_settings_excuse_by_path():
         in_settings("pyproject.toml", entries),
         {"a.sh": [(3, 3)], "b.yaml": [(3, 3)]},
     )
-    assert [f.waived for f in marked] == ["why", None]
+    assert [f.waived for f in marked] == [Waived("why", in_source=False), None]
     assert applied([], in_settings("p", entries), {"b.yaml": [(3, 3)]}) == []
     assert len(applied([], in_settings("p", entries), {"a.sh": []})) == 1
 

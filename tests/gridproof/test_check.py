@@ -51,6 +51,11 @@ def test_the_release_is_the_one_that_was_asked_for_else_pinned_else_the_newest(g
     assert engine("--engine", "sglang==0.5.20", "a.sh") == "sglang==0.5.20"
     (here / "Dockerfile").write_text(f"FROM lmsysorg/sglang:v0.5.21\nCMD {SMALL}\n")
     assert engine("Dockerfile") == "sglang==0.5.21"
+    inside = f"docker run --gpus all lmsysorg/sglang:v0.5.20-cu129 {SMALL}"
+    (here / "b.sh").write_text(inside)
+    assert engine("b.sh") == engine("--", *inside.split()) == "sglang==0.5.20"
+    (here / "a.sh").write_text(SMALL)
+    assert engine("a.sh") == "sglang==0.5.19"
 
 
 def test_a_pinned_release_that_is_not_modelled_is_said_to_be_so(gridproof, here):
@@ -87,6 +92,30 @@ def test_a_value_that_the_command_does_not_hold_is_assumed_told_or_read(gridproo
     assert chunk("--set", "mamba_chunk_size=32", *launch, "model") == (32, "flag")
 
 
+@pytest.mark.parametrize(
+    ("model", "source"),
+    [
+        ("some/model", "assumed"),
+        ("Qwen/Qwen3-Next", "default"),
+        ("moonshotai/Kimi-K3", "model table"),
+    ],
+)
+def test_the_page_of_a_model_that_nothing_is_known_of_is_assumed(gridproof, model, source):
+    run = gridproof("check", "--format", "json", "--", "sglang", "serve", "--model-path", model)
+    assert document(run)["configurations"][0]["sources"]["page_size"] == source
+
+
+def test_what_the_verdict_on_slots_rests_on_is_told(gridproof):
+    def judged(*words):
+        arguments = ("--format", "json", "--", "sglang", "serve", *words)
+        return document(gridproof("check", *arguments))["configurations"][0]
+
+    safe = judged(*LAZY.split())
+    assert safe["readers"]["slots"] == "safe" and safe["orders"]["events"] == 5
+    assert judged("--page-size", "1")["orders"] == {"events": 3, "closed": False}
+    assert judged("--disable-radix-cache")["orders"] is None
+
+
 def test_settings_of_the_engines_own_file_come_before_its_flags(gridproof, here):
     def judged(text):
         (here / "a.sh").write_text(f"{text}\n")
@@ -97,7 +126,12 @@ def test_settings_of_the_engines_own_file_come_before_its_flags(gridproof, here)
     )
     both = judged("sglang serve --config launch.yaml --page-size 32")["configuration"]
     assert (both["page_size"], both["dcp_size"]) == (32, 8)
-    assert judged("sglang serve --config=launch.yaml")["configuration"]["page_size"] == 64
+    assert (
+        judged("sglang serve --page-size 32 --config launch.yaml")["configuration"]["page_size"]
+        == 32
+    )
+    assert judged("sglang serve --config=launch.yaml")["configuration"]["page_size"] == 1
+    assert "GP012" in gridproof("check", "a.sh").out
     assert judged("sglang serve --config none.yaml")["verdict"] == "not_modelled"
     (here / "launch.yaml").write_text("- a list\n")
     assert judged("sglang serve --config launch.yaml")["verdict"] == "not_modelled"
@@ -138,6 +172,38 @@ def test_bad_files_met_in_a_folder_are_passed_over_and_said(gridproof, here):
     (here / "a.sh").write_text(SMALL)
     run = gridproof("check", ".")
     assert "a.sh:1" in run.out and "passed over: binary.sh" in run.err and run.code == 1
+
+
+def test_a_named_file_that_cannot_be_read_keeps_no_other_from_being_judged(gridproof, here):
+    (here / "binary.sh").write_bytes(b"\xff\xfe sglang serve")
+    (here / "a.sh").write_text(SMALL)
+    run = gridproof("check", "--format", "json", "none.sh", "a.sh", "binary.sh")
+    assert [c["source"] for c in document(run)["configurations"]] == ["a.sh"]
+    assert run.code == 2 and len(run.err.splitlines()) == 1
+    assert "none.sh: there is no such file" in run.err and "binary.sh: cannot be read" in run.err
+
+
+def test_a_file_is_judged_once_however_often_it_is_given(gridproof, here):
+    (here / "b").mkdir()
+    (here / "b/a.sh").write_text(SMALL)
+    run = gridproof("check", "--format", "json", "b", "b/a.sh", "./b/a.sh")
+    assert [c["source"] for c in document(run)["configurations"]] == ["b/a.sh"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_a_name_that_no_encoding_has_characters_for_is_shown(here, form):
+    file = os.fsdecode(b"na\xffme.sh")
+    (here / file).write_text(SMALL)
+    done = subprocess.run(
+        [sys.executable, "-m", "gridproof", "check", "--format", form, file],
+        capture_output=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONIOENCODING": "utf-8",
+        },
+    )
+    assert done.returncode == (0 if form == "sarif" else 1) and b"me.sh" in done.stdout
 
 
 @pytest.mark.parametrize("text", ["", "echo hello\n", "vllm is not sglang\n"])
@@ -232,6 +298,20 @@ def test_waivers_of_files_and_settings(gridproof, here):
     assert gridproof("check", "b.sh").code == 2
 
 
+def test_what_cannot_be_read_can_be_waived(gridproof, here):
+    (here / "a.sh").write_text(
+        "# gridproof: waive GP010: a placeholder\nsglang serve --page-size N\n"
+    )
+    run = gridproof("check", "a.sh")
+    assert run.code == 0 and "1 waived" in run.out
+
+
+def test_a_waiver_whose_launch_is_gone_is_a_finding(gridproof, here):
+    (here / "a.sh").write_text("# gridproof: waive GP401: why\necho no more\n")
+    run = gridproof("check", "a.sh")
+    assert run.code == 1 and "GP014" in run.out
+
+
 SARIF = json.loads((Path(__file__).parents[1] / "data/sarif-schema-2.1.0.json").read_text())
 
 
@@ -257,6 +337,24 @@ def test_sarif_is_valid_and_points_at_the_flag(gridproof, here):
     jsonschema.Draft4Validator(SARIF).validate(
         json.loads(gridproof("check", "--format", "sarif", "--", *SMALL.split()).out)
     )
+
+
+def test_sarif_names_files_by_their_place_in_the_folder_and_waivers_by_where_they_stand(
+    gridproof, here, tmp_path_factory
+):
+    other = tmp_path_factory.mktemp("other") / "b c.sh"
+    for file in (here / "a.sh", other):
+        file.write_text(SMALL)
+    (here / "pyproject.toml").write_text(
+        '[tool.gridproof]\nwaivers = [{ code = "GP201", path = "*a.sh", reason = "why" }]\n'
+    )
+    run = gridproof("check", "--format", "sarif", str(here / "a.sh"), str(other))
+    first, second = json.loads(run.out)["runs"][0]["results"]
+    assert first["suppressions"] == [{"kind": "external", "justification": "why"}]
+    uris = [
+        r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in (first, second)
+    ]
+    assert uris == ["a.sh", other.as_uri()]
 
 
 def test_github_shows_ten_the_summary_first(gridproof, here):
@@ -291,6 +389,9 @@ FIXABLE = {
     "a.py": "run(['sglang', 'serve', '--page-size', '64'])\n",
     "a.md": "# x\n\n```sh\n$ sglang serve --page-size 64\n```\n",
     "crlf.sh": "sglang serve --page-size 64\r\necho done\r\n",
+    "crlf.yaml": "args:\r\n- sglang\r\n- serve\r\n- --page-size=64\r\nother: 1\r\n",
+    "texts.yaml": "entrypoint: sglang serve\ncommand: --page-size 64\nother: 1\n",
+    "log.sh": "sglang serve --page-size 64 > log 2>&1 &\n",
 }
 
 
@@ -304,6 +405,7 @@ def test_files_are_mended_in_place_and_nothing_else_is_touched(gridproof, here, 
     assert f"{name}: changed" in run.out
     after = file.read_bytes().decode()
     assert gridproof("check", name).code == 0, after
+    assert name.startswith("crlf") == ("\r\n" in after) and not re.search(r"(?<!\r)\n.*\r\n", after)
     assert file.stat().st_mode & 0o777 == 0o755
     for line in FIXABLE[name].splitlines(keepends=True):
         if "sglang" not in line and "--" not in line and "64" not in line:
@@ -311,8 +413,22 @@ def test_files_are_mended_in_place_and_nothing_else_is_touched(gridproof, here, 
     assert gridproof("check", "--fix", "--write", name).out.count("changed") == 0
 
 
+def test_where_one_file_is_read_only_none_is_changed(gridproof, here):
+    for name in ("a.sh", "b.sh"):
+        (here / name).write_text(SMALL)
+    (here / "b.sh").chmod(0o444)
+    run = gridproof("check", "--fix", "--write", ".")
+    assert run.code == 2 and "b.sh: cannot be written (it is read-only)" in run.err
+    assert (here / "a.sh").read_text() == (here / "b.sh").read_text() == SMALL
+
+
+def test_standard_input_is_not_written(gridproof, here):
+    run = gridproof("check", "--fix", "--write", "-")
+    assert run.code == 2 and "standard input cannot be changed" in run.err and not run.out
+
+
 def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
-    monkeypatch.setattr("generators.check._rests_on", lambda *a: None)
+    monkeypatch.setattr("generators.check.rests_on", lambda *a: None)
     (here / "a.sh").write_text(f"{SMALL}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
     assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{SMALL}\n"

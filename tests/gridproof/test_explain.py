@@ -2,13 +2,15 @@
 
 import re
 import shlex
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from generators.cases import Case, Event
+from generators.cases import Case, Event, read_cases
 from generators.codes import CODES
 from generators.timeline import timeline
+from generators.walkthrough import walked
 from gridproof.drawing import drawing
 from gridproof.explaining import example_of
 
@@ -71,6 +73,79 @@ def test_the_marks_of_the_drawing_stand_at_their_depths():
     assert rows["replayed"].rstrip() == "#" * 48
     assert rows["request"].rstrip() == "e" * 16 + "d" * 32
     assert [i for i, c in enumerate(rows["interval"]) if c == "^"] == [16, 32, 48, 64]
+
+
+ORDERS = "generated_tests/cases/flags-that-meet-0.5.21.json"
+
+
+def orders(root):
+    files = sorted((root / "generated_tests/cases").glob("*.json"))
+    found = [(case, file.design) for file in map(read_cases, files) for case in file.cases]
+    told = [(case, design) for case, design in found if "cause" in case.klass]
+    assert len(told) > 20
+    return told
+
+
+def test_every_committed_order_is_walked_to_the_depths_it_ends_with(root):
+    for case, design in orders(root):
+        standings = walked(case, design)
+        assert standings is not None, case.id
+        donated = standings[-1].donated
+        assert (donated.state, donated.label >= case.depths["node"]) == (case.depths["state"], True)
+        told = {event.snapshot_depth for event in case.trace} - {None}
+        assert told <= {depth for standing in standings for _, depth in standing.written}
+
+
+def test_an_overwritten_state_is_told_with_the_slot_it_was_in(root):
+    overwritten = [(case, design) for case, design in orders(root) if case.code == "GP401"]
+    assert len(overwritten) >= 9
+    for case, design in overwritten:
+        standings = walked(case, design)
+        donated = standings[-1].donated
+        gone = [one for standing in standings for one in standing.overwritten]
+        assert (donated.slot, donated.label) in gone and donated.state != donated.label
+
+
+def test_an_order_that_the_model_does_not_end_so_is_told_without_its_slots(root):
+    case, design = next(found for found in orders(root) if found[0].code == "GP401")
+    first, *others = case.trace
+    far = replace(others[0], tokens=1 << 40, seq_len=1 << 40)
+    assert walked(case, design) is not None and walked(case, "my-own") is None
+    for other in (
+        replace(case, depths={**case.depths, "state": 1}),
+        replace(case, trace=(others[-1], *others, first)),
+        replace(case, trace=(first, far, *others[1:])),
+        replace(case, klass={"cause": 3}),
+    ):
+        assert walked(other, design) is None
+        assert timeline(other, design).slots == ()
+
+
+def test_an_order_is_told_with_what_each_slot_holds(gridproof, root):
+    name = "key-overshot-extra-buffer-overlap-speculative-grammar-page64-dcp1-interval64-chunk64"
+    run = gridproof("explain", str(root / ORDERS), "--case", name)
+    lines = [" ".join(line.split()) for line in run.out.splitlines()]
+    assert any(line.startswith("1 extend 64 64 unwritten 64 - -") for line in lines)
+    assert any(line.startswith("3 verify 128 unwritten 128 128 - -") for line in lines)
+    assert any(line.startswith("4 result 65 unwritten 128 ") for line in lines)
+    assert any(line.startswith("5 finish 65 unwritten 128 128 64 64 ") for line in lines)
+    assert "slot 1, labelled 64, which holds 128 tokens, is donated" in " ".join(lines)
+    rows = {line[2:12].strip(): line[12:77] for line in run.out.splitlines() if line[:2] == "  "}
+    assert (rows["slot 0"].index("S"), rows["slot 1"].index("S")) == (32, 64)
+    assert rows["request"].rstrip() == "e" * 32 + "|" + "v" * 31
+
+
+def test_the_page_of_an_order_has_a_row_a_slot_and_crosses_what_is_written_over(
+    gridproof, root, tmp_path
+):
+    file = tmp_path / "t.html"
+    assert gridproof("explain", str(root / ORDERS), "--html", str(file)).code == 0
+    sections = file.read_text().split("<section")[1:]
+    assert len(sections) == len(read_cases(root / ORDERS).cases)
+    for section in sections:
+        assert ">slot 0</text>" in section and ">slot 1</text>" in section
+        assert section.count('class="end"') == section.count("<td>finish</td>")
+        assert ('class="gone"' in section) == ("slot-overwritten" in section)
 
 
 def test_skipped_tokens_and_slots_are_told():

@@ -38,6 +38,8 @@ FILES = {
     "Dockerfile.shell": f"FROM x\nENTRYPOINT {SHELL}\n",
     "k8s.yaml": "c:\n- command: [sglang, serve]\n  args:\n  - --page-size\n  - 64\n  - --dcp-size\n  - '8'\n",
     "compose.yml": "services:\n  s:\n    command: >\n      sglang serve --page-size 64\n      --dcp-size 8\n",
+    "texts.yml": "s:\n  entrypoint: sglang serve\n  command: --page-size 64\n    --dcp-size 8\n",
+    "lines.yml": "s:\n  entrypoint: [sglang, serve]\n  command: |\n    --page-size 64\n    --dcp-size 8\n",
     "ci.yaml": f"run: |\n  cd x\n  {SHELL}\n",
     "quoted.yaml": f'command: ["bash", "-c", "cd x && {SHELL}"]\n',
     "d.json": '{"args": ["sglang", "serve", "--page-size", "64", "--dcp-size", "8"]}',
@@ -52,7 +54,16 @@ FILES = {
 
 LINES = {
     **{"a.sh": 3, "quoted.sh": 2, "Dockerfile": 3, "a.dockerfile": 2, "Dockerfile.shell": 2},
-    **{"k8s.yaml": 2, "compose.yml": 4, "ci.yaml": 3, "a.md": 4, "listed.md": 3, "python.md": 2},
+    **{
+        "k8s.yaml": 2,
+        "compose.yml": 4,
+        "texts.yml": 2,
+        "lines.yml": 2,
+        "ci.yaml": 3,
+        "a.md": 4,
+        "listed.md": 3,
+        "python.md": 2,
+    },
     "text.py": 2,
 }
 
@@ -73,6 +84,7 @@ FLAGS_ONLY = {
     "Dockerfile": 'FROM lmsysorg/sglang\nCMD ["--page-size", "64", "--dcp-size", "8"]\n',
     "args.yaml": "args:\n  - --page-size\n  - '64'\n  - --dcp-size=8\n",
     "config.yaml": "page-size: 64\ndcp_size: 8\ntrust-remote-code: true\n",
+    "map.yaml": "data:\n  worker.yaml: |-\n    model-path: x\n    page_size: 64\n    dcp-size: 8\n  other: 1\n",
     "start.log": "[x] server_args=ServerArgs(model_path='m', page_size=64, dcp_size=8, tp_size=8)\n",
 }
 
@@ -111,6 +123,40 @@ def test_a_template_is_a_hole_and_the_rest_is_read():
     )
     (item,) = found("chart.yaml", text)
     assert [w.is_hole for w in item.words] == [False] * 3 + [True, True, False, False]
+
+
+def test_a_template_may_go_on_over_several_lines():
+    text = (
+        '{{- /*\nmade: by hand\n*/ -}}\ncommand:\n- sglang\n- serve\n{{- with (dict\n  "a" 1\n) }}\n'
+        "- --page-size=64\n{{- end }}\n- --dcp-size=8\n"
+    )
+    (item,) = found("chart.yaml", text)
+    assert texts(item) == ["sglang", "serve", "--page-size=64", "--dcp-size=8"]
+    assert item.line == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"image: x/sglang:v0.5.18\ncommand: {SHELL}\n",
+        f"image: x/sglang:v0.5.18\ncommand: [bash, -c]\nargs:\n- |\n  cd x\n  {SHELL}\n",
+        "image: x/sglang:v0.5.18\ncommand: [sglang, serve, --page-size, '64']\n",
+        "image: x/sglang:v0.5.18\nentrypoint: sglang serve\ncommand: --page-size 64\n",
+        "image: {repository: x/sglang, tag: v0.5.18}\nextraArgs: [--page-size, '64']\n",
+        f"c:\n- image: x/sglang:v0.5.18\n  run: {{command: '{SHELL}'}}\n- image: other\n",
+    ],
+)
+def test_a_command_is_known_by_the_image_it_stands_beside(text):
+    (item,) = found("a.yaml", text)
+    assert item.image == "x/sglang:v0.5.18"
+
+
+def test_where_a_redirection_leads_is_no_word_of_the_command():
+    for target in ('> "$LOG" 2>&1', ">>$LOG 2>&-", "< x", "2> $LOG", "&> $LOG", ">&2 | tee $LOG"):
+        item, *_ = found("a.sh", f"{SHELL} {target}\n")
+        assert texts(item) == WANTED, target
+    (item,) = found("a.sh", "sglang serve > $LOG --page-size 64 --dcp-size 8\n")
+    assert texts(item) == WANTED
 
 
 def test_a_word_may_hold_a_hash_and_a_comment_ends_a_command():
@@ -186,6 +232,15 @@ def test_what_is_never_closed_is_given_up_after_a_while(text):
 )
 def test_texts_made_to_be_slow_come_to_an_end(name, text):
     assert all(isinstance(item, Problem) for item in found(name, text))
+
+
+def test_python_ends_lines_at_lone_returns_too():
+    (item,) = found("a.py", "x = 1\rrun(['sglang', 'serve',\r '--page-size', '64'])\n")
+    assert texts(item) == WANTED[:4]
+
+
+def test_what_python_warns_of_in_a_file_is_not_said(recwarn):
+    assert found("a.py", "x = '\\d' # sglang\n") == [] and not recwarn.list
 
 
 def test_the_format_of_a_text_without_a_name_is_seen_by_its_looks():

@@ -77,4 +77,5 @@ def test_a_broken_lock_file_is_passed_over(tmp_path):
 
 def test_the_release_in_the_tag_of_an_image():
     assert releases.of_image("lmsysorg/sglang:v0.5.18-cu126").release == "0.5.18"
+    assert releases.of_image("lmsysorg/sglang:v0.5.20.post1").release == "0.5.20.post1"
     assert releases.of_image("lmsysorg/sglang:latest") is None and releases.of_image(None) is None

@@ -1,0 +1,128 @@
+"""An order of events walked through on the model: what each event writes, what the slots hold after it, what is donated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from generators.cases import Case, Event
+from generators.moves import Move
+from generators.retelling import configuration_of
+from spec.sglang.designs import UnknownDesign, design_named
+from spec.sglang.life import NO_SLOT, UNWRITTEN
+from spec.sglang.request import Donation, Request, Scheduler
+
+Held = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Donated:
+    """A donation: the depth (tokens) of its label, the tokens its state has consumed (None: nobody wrote it), its slot."""
+
+    label: int
+    state: int | None
+    slot: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How things stand after an event.
+
+    `written`: the states that it wrote, in order, `overwritten`: those that it wrote over, each as slot and tokens
+    consumed; `held`: what slots 0 and 1 hold, as words; `donated`: the last of what it donated.
+    """
+
+    written: tuple[Held, ...]
+    overwritten: tuple[Held, ...]
+    held: tuple[str, str]
+    donated: Donated | None
+
+
+def walked(case: Case, design: str) -> tuple[Standing, ...] | None:
+    """How things stand after each event of an order under the design it was found in.
+
+    None where the case is no order, the design is not known, or the model does not end as the case says.
+    """
+    if not isinstance(case.klass.get("cause"), str) or not case.trace:
+        return None
+    try:
+        scheduler = Scheduler(design_named(design), configuration_of(case))
+    except UnknownDesign:
+        return None
+    request, standings = scheduler.admit(), list[Standing]()
+    for event, move in zip(case.trace, _moves(case), strict=True):
+        if move is not None and not _is_possible(scheduler, request, move):
+            return None
+        before, request = request, _applied(scheduler, request, event, move)
+        standings.append(_standing(before, request))
+    donated = standings[-1].donated
+    ends_alike = case.outcome == "fault" or (donated and donated.state == case.depths["state"])
+    return tuple(standings) if ends_alike else None
+
+
+def _moves(case: Case) -> Iterator[Move | None]:
+    """The move of each event; a result is part of the finish behind it, which knows how many tokens it retains."""
+    grammar, retained = "grammar" in case.klass["cause"].split("+"), 0
+    for event in case.trace:
+        if event.event == "result":
+            retained = event.tokens
+            yield None
+        elif event.event == "finish":
+            yield Move("finish", retained, grammar=grammar)
+        else:
+            yield Move(event.event, _tokens(event))
+
+
+def _tokens(event: Event) -> int:
+    if event.event == "match":
+        return event.node_depth or 0
+    return event.tokens if event.event == "verify" else event.seq_len
+
+
+def _is_possible(scheduler: Scheduler, request: Request, move: Move) -> bool:
+    """Whether the event can come next; what a request ends with must have been launched."""
+    ends = move.event == "finish"
+    return bool(request.waiting or not ends) and move.is_possible(scheduler, request)
+
+
+def _applied(scheduler: Scheduler, request: Request, event: Event, move: Move | None) -> Request:
+    if move is None:
+        return request
+    after = move.apply(scheduler, request)
+    wrote = [state for _, state in _standing(request, after).written]
+    if event.event == "extend" and event.snapshot_depth not in (None, *wrote):
+        # The extend was told to keep a state where another prompt branches off.
+        return scheduler.extend(request, event.seq_len, event.snapshot_depth)
+    return after
+
+
+def _standing(before: Request, after: Request) -> Standing:
+    """How things stand after an event; a slot is new behind its donation."""
+    kept, donated = int(before.slots.kept), None
+    held = {0: int(before.slots.first), 1: int(before.slots.second)}
+    written, overwritten, seen = list[Held](), list[Held](), {*before.writes}
+    donations = [d for d in after.donated[len(before.donated) :] if d.checkpoint.saved]
+    for donation in (*donations, None):
+        for write in donation.writes if donation else after.writes:
+            if write not in seen and write.state >= 0:
+                slot = write.by.entry
+                overwritten += [(slot, held[slot])] if held[slot] >= 0 else []
+                written.append((slot, write.state))
+                held[slot] = write.state
+            seen.add(write)
+        if donation is not None:
+            donated = _donated(donation, kept)
+            held[donated.slot] = UNWRITTEN
+    slots = _holds(int(after.slots.first)), _holds(int(after.slots.second))
+    return Standing(tuple(written), tuple(overwritten), slots, donated)
+
+
+def _holds(state: int) -> str:
+    return {UNWRITTEN: "unwritten", NO_SLOT: "no slot"}.get(state, str(state))
+
+
+def _donated(donation: Donation, kept: int) -> Donated:
+    """A donation of the slot that its state was written to, or of the one that was kept where nobody wrote it."""
+    label, state = int(donation.checkpoint.recorded), int(donation.checkpoint.state)
+    slots = (write.by.entry for write in reversed(donation.writes) if write.state == state)
+    return Donated(label, None if state == UNWRITTEN else state, next(slots, kept))
