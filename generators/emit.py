@@ -19,12 +19,11 @@ from generators.manifest import Manifest, PredictedTest
 from generators.mechanisms import MECHANISMS, emitted, takes
 from generators.mechanisms.base import CASES, CONFIGURATION_FIELDS, Check, Emitted, TestGroup
 from generators.replays import MOST_DRAFT_TOKENS
+from generators.retelling import design_of
 from spec.sglang.designs import (
     CURRENT,
     DESIGNS,
     Design,
-    UnknownDesign,
-    design_named,
     with_insert_guard,
 )
 
@@ -258,10 +257,7 @@ def folder(
         for name, case_file in sorted(case_files.items())
     }
     for name, case_file in case_files.items():
-        try:
-            design_named(case_file.design)
-        except UnknownDesign as error:
-            raise BadInput(f"{name}: {error}") from None
+        design_of(case_file, name)
         for case in case_file.cases:
             _emittable(name, case)
     in_order = [case_file for _, case_file in sorted(case_files.items())]

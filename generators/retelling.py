@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from generators.cases import Case, Event
+from generators.cases import Case, CaseFile, Event
+from generators.errors import BadInput
 from generators.stories import Story, Verifies, follower_of, verified_follower
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import Design, design_of_engine
+from spec.sglang.designs import Design, UnknownDesign, design_named, design_of_engine
 
 _OF_A_STORY = ("decode", "other_batch", "allocation_failure")
 
@@ -17,6 +18,16 @@ def configuration_of(case: Case) -> Configuration:
     """A case's configuration; fields that do not matter have the engine's default."""
     given = {k: v for k, v in case.configuration.items() if v is not None and k != "engine"}
     return Configuration(**given)
+
+
+def design_of(file: CaseFile, where: str) -> Design:
+    """The named design that a file of cases was found in; `BadInput` where it is none, as a design file's is not."""
+    try:
+        return design_named(file.design)
+    except UnknownDesign as error:
+        raise BadInput(
+            f"{where}: {error}; of the cases of a design file of one's own only `explain` tells"
+        ) from None
 
 
 def story_of(case: Case) -> Story | None:

@@ -11,7 +11,7 @@ from generators.cases import Case, read_cases, text_of
 from generators.codes import FLUSH
 from generators.errors import BadInput, NothingToDo
 from generators.replays import NotReplayed, ends, named, resume_depths
-from generators.retelling import configuration_of
+from generators.retelling import configuration_of, design_of
 from gpu_checks.names import RECURRENCES
 from gridproof.console import Output, progress
 from gridproof.replays import (
@@ -21,7 +21,7 @@ from gridproof.replays import (
     replay_table,
     summary,
 )
-from spec.sglang.designs import Design, UnknownDesign, design_named
+from spec.sglang.designs import Design, design_named
 
 if TYPE_CHECKING:
     from gpu_checks.serving.resume import Told
@@ -117,10 +117,7 @@ def _designed(paths: Sequence[Path]) -> list[tuple[str, Case, Design]]:
     found: list[tuple[Case, str]] = []
     for path in paths:
         file = read_cases(path)
-        try:
-            design_named(file.design)
-        except UnknownDesign as error:
-            raise BadInput(f"{path}: {error}") from None
+        design_of(file, str(path))
         found += [(case, file.design) for case in file.cases]
     return [(name, case, design_named(of)) for name, (case, of) in named(found).items()]
 
