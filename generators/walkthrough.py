@@ -62,13 +62,13 @@ def walked(case: Case, design: str) -> tuple[Standing, ...] | None:
 
 def _moves(case: Case) -> Iterator[Move | None]:
     """The move of each event; a result is part of the finish behind it, which knows how many tokens it retains."""
-    grammar, retained = "grammar" in case.klass["cause"].split("+"), 0
+    retained = 0
     for event in case.trace:
         if event.event == "result":
             retained = event.tokens
             yield None
         elif event.event == "finish":
-            yield Move("finish", retained, grammar=grammar)
+            yield Move("finish", retained, grammar=case.grammar)
         else:
             yield Move(event.event, _tokens(event))
 
