@@ -11,7 +11,7 @@ from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
 from spec.sglang.rules import grids, lookup
 
 NEVER_CHUNKED = -1
-_MOST_BOUNDARIES = 8
+MOST_BOUNDARIES = 8
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "allocation_failure", "grammar", "chunk")
 
@@ -61,9 +61,9 @@ class Move:
 
     def is_possible(self, scheduler: Scheduler, r: Request) -> bool:
         """Whether its lengths make sense for a request, and pass no more boundaries than a trace needs."""
-        if self.event == "decode" and (self.tokens - r.length) // scheduler.grid > _MOST_BOUNDARIES:
+        if self.event == "decode" and (self.tokens - r.length) // scheduler.grid > MOST_BOUNDARIES:
             return False
-        if self.event == "verify" and self.tokens // scheduler.verify_grid > _MOST_BOUNDARIES:
+        if self.event == "verify" and self.tokens // scheduler.verify_grid > MOST_BOUNDARIES:
             return False
         if self.reaches:
             return self.tokens > r.length and (self.branching or r.length + 1) > r.length

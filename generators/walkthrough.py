@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from generators.cases import Case, Event
-from generators.moves import Move
+from generators.cases import Case
+from generators.moves import MOST_BOUNDARIES
 from generators.retelling import configuration_of
 from spec.sglang.designs import UnknownDesign, design_named
 from spec.sglang.life import NO_SLOT, UNWRITTEN
 from spec.sglang.request import Donation, Request, Scheduler
+from spec.sglang.trace import BadTrace, after_each
 
 Held = tuple[int, int]
 
@@ -47,53 +47,24 @@ def walked(case: Case, design: str) -> tuple[Standing, ...] | None:
         return None
     try:
         scheduler = Scheduler(design_named(design), configuration_of(case))
-    except UnknownDesign:
-        return None
-    request, standings = scheduler.admit(), list[Standing]()
-    for event, move in zip(case.trace, _moves(case), strict=True):
-        if move is not None and not _is_possible(scheduler, request, move):
+        if not _is_short(scheduler, case):
             return None
-        before, request = request, _applied(scheduler, request, event, move)
-        standings.append(_standing(before, request))
+        before, standings = scheduler.admit(), list[Standing]()
+        for after in after_each(scheduler, case.trace, case.grammar):
+            standings.append(_standing(before, after[-1] if after else before))
+            before = after[-1] if after else before
+    except (UnknownDesign, BadTrace):
+        return None
     donated = standings[-1].donated
     ends_alike = case.outcome == "fault" or (donated and donated.state == case.depths["state"])
-    return tuple(standings) if ends_alike else None
+    return tuple(standings) if ends_alike and len(standings) == len(case.trace) else None
 
 
-def _moves(case: Case) -> Iterator[Move | None]:
-    """The move of each event; a result is part of the finish behind it, which knows how many tokens it retains."""
-    retained = 0
-    for event in case.trace:
-        if event.event == "result":
-            retained = event.tokens
-            yield None
-        elif event.event == "finish":
-            yield Move("finish", retained, grammar=case.grammar)
-        else:
-            yield Move(event.event, _tokens(event))
-
-
-def _tokens(event: Event) -> int:
-    if event.event == "match":
-        return event.node_depth or 0
-    return event.tokens if event.event == "verify" else event.seq_len
-
-
-def _is_possible(scheduler: Scheduler, request: Request, move: Move) -> bool:
-    """Whether the event can come next; what a request ends with must have been launched."""
-    ends = move.event == "finish"
-    return bool(request.waiting or not ends) and move.is_possible(scheduler, request)
-
-
-def _applied(scheduler: Scheduler, request: Request, event: Event, move: Move | None) -> Request:
-    if move is None:
-        return request
-    after = move.apply(scheduler, request)
-    wrote = [state for _, state in _standing(request, after).written]
-    if event.event == "extend" and event.snapshot_depth not in (None, *wrote):
-        # The extend was told to keep a state where another prompt branches off.
-        return scheduler.extend(request, event.seq_len, event.snapshot_depth)
-    return after
+def _is_short(scheduler: Scheduler, case: Case) -> bool:
+    """Whether no event passes more boundaries than an order that was found does."""
+    least = min(scheduler.grid, scheduler.verify_grid)
+    computed = [event for event in case.trace if event.event in ("decode", "verify")]
+    return all(event.tokens // least <= MOST_BOUNDARIES for event in computed)
 
 
 def _standing(before: Request, after: Request) -> Standing:

@@ -6,6 +6,7 @@ What an event does is said in `request.py`; here is only how a trace spells it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Protocol
 
 from spec.sglang.request import STEP, Request, Scheduler
@@ -32,7 +33,14 @@ class Event(Protocol):
 def acted_out(
     scheduler: Scheduler, events: Iterable[Event], grammar: bool = False
 ) -> Iterator[Request]:
-    """The request after each pass that these events launch, and after its end; the last one where an assertion stops it.
+    """The request after each pass that these events launch, and after its end; as `after_each`, pass by pass."""
+    return chain.from_iterable(after_each(scheduler, events, grammar))
+
+
+def after_each(
+    scheduler: Scheduler, events: Iterable[Event], grammar: bool = False
+) -> Iterator[tuple[Request, ...]]:
+    """For each event the request after each pass that it launches, or after the end; an assertion that stops it is the last.
 
     Steps between which nothing is written, labelled or swapped are one pass.  A `verify` of more tokens than one
     accepts is as few as can be.  A `result` in front of the finish says how many tokens of its verify are kept: up to
@@ -45,17 +53,16 @@ def acted_out(
             behind = "finish" if finished else "result"
             raise BadTrace(f"its {event.event} stands behind its {behind}")
         _check(event, scheduler, request)
+        finished = event.event == "finish"
+        after: tuple[Request, ...] = ()
         if event.event == "result":
             retained = event.tokens
-            continue
-        finished = event.event == "finish"
-        after = (
-            _finish(scheduler, request, event, retained, grammar)
-            if finished
-            else _passes(scheduler, request, event)
-        )
-        for request in after:
-            yield request
+        elif finished:
+            after = tuple(_finish(scheduler, request, event, retained, grammar))
+        else:
+            after = tuple(_passes(scheduler, request, event))
+        yield after
+        request = after[-1] if after else request
         if request.stopped:
             return
 
@@ -86,7 +93,7 @@ def _passes(scheduler: Scheduler, r: Request, event: Event) -> Iterator[Request]
     elif event.event == "allocation_failure":
         yield scheduler.allocation_failure(r)
     elif event.event == "extend":
-        yield scheduler.extend(r, event.seq_len)
+        yield _extended(scheduler, r, event)
     elif event.event == "decode":
         for length in scheduler.steps_that_matter(r.length, event.seq_len):
             r = scheduler.decode(r, length)
@@ -96,6 +103,15 @@ def _passes(scheduler: Scheduler, r: Request, event: Event) -> Iterator[Request]
             left = event.seq_len - r.length
             r = scheduler.verify(r, min(int(scheduler.c.speculative_num_draft_tokens), left))
             yield r
+
+
+def _extended(scheduler: Scheduler, r: Request, event: Event) -> Request:
+    """The request after an extend; one that wrote another state than its own was told to keep it for another prompt."""
+    after, wrote = scheduler.extend(r, event.seq_len), getattr(event, "snapshot_depth", None)
+    own = [write.state for write in after.writes if write not in r.writes]
+    if wrote is None or wrote in own or not r.length < wrote <= event.seq_len:
+        return after
+    return scheduler.extend(r, event.seq_len, wrote)
 
 
 def _finish(
