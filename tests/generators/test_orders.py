@@ -181,14 +181,14 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
     domain = Domain({"overlap": (True, False), "page_size": (1, 64)})
     run, calls = TraceSearch.run, []
 
-    def interrupted(self, events):
-        calls.append(events)
+    def interrupted(self, *limits, **others):
+        calls.append(limits)
         if len(calls) > 1:
             raise KeyboardInterrupt
-        return run(self, events)
+        return run(self, *limits, **others)
 
     monkeypatch.setattr(TraceSearch, "run", interrupted)
-    found = search_orders(CURRENT, domain)
+    found = search_orders(CURRENT, domain, jobs=1)
     assert found.cases and not found.complete
 
 

@@ -358,7 +358,6 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a state is put into the other entry", "life.Slots.put", "first=choose(entry == 0, state, self.first)", "first=choose(entry != 0, state, self.first)"), "a_prompts_checkpoint_establishes_the_eager_invariant"),
     (Mutant("a put writes both entries", "life.Slots.put", "second=choose(entry == 0, self.second, state)", "second=state"), "a_prompts_checkpoint_establishes_the_lazy_invariant"),
     (Mutant("a put forgets the second entry", "life.Slots.put", "second=choose(entry == 0, self.second, state)", "second=self.second"), "a_launch_of_an_eager_step_keeps_the_invariant"),
-    (Mutant("a choice of slots forgets the label", "life.Slots.where", "choose(condition, getattr(self, name), getattr(otherwise, name))", "choose(condition, getattr(self, name), getattr(otherwise, name)) if name != \"label\" else getattr(otherwise, name)"), "a_step_without_overlap_keeps_its_label_true"),
     (Mutant("lazy is any buffer", "life.is_lazy", "== \"extra_buffer_lazy\"", "!= \"no_buffer\""), "a_prompts_checkpoint_establishes_the_eager_invariant"),
     (Mutant("lazy is never", "life.is_lazy", "== \"extra_buffer_lazy\"", "== \"lazy\""), "a_prompts_checkpoint_establishes_the_lazy_invariant"),
     (Mutant("the other entry is the same", "life.other", "1 - entry if", "entry if"), "a_prompts_checkpoint_establishes_the_eager_invariant"),

@@ -1,5 +1,6 @@
 """One rule, three evaluations: on integers, on arrays and on SMT terms the same source gives the same answer."""
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from spec import numbers
 from spec.sglang import checkpoints, configuration
 from spec.sglang.designs import DESIGNS
+from spec.sglang.life import Slots
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.smt.terms import Formula, Ledger, Term
 
@@ -136,3 +138,26 @@ def test_whole_checkpoints_agree(name, values, start, length):
         return numbers.either(*wrong)
 
     agree(outcome, (*values, start, start + length))
+
+
+SLOT_FIELDS = tuple(f.name for f in fields(Slots) if f.name != "donates")
+
+
+@pytest.mark.parametrize("name", SLOT_FIELDS)
+@given(
+    first=st.tuples(*[LENGTH] * len(SLOT_FIELDS)),
+    second=st.tuples(*[LENGTH] * len(SLOT_FIELDS)),
+    a=NUMBER,
+    b=NUMBER,
+)
+@settings(max_examples=20, deadline=None)
+def test_a_choice_of_slots_agrees_in_every_field(name, first, second, a, b):
+    def chosen(*values):
+        *numbers_, x, y = values
+        half = len(SLOT_FIELDS)
+        return getattr(Slots(*numbers_[:half]).where(x > y, Slots(*numbers_[half:])), name)
+
+    assert (
+        agree(chosen, (*first, *second, a, b))
+        == (first if a > b else second)[SLOT_FIELDS.index(name)]
+    )
