@@ -20,7 +20,7 @@ from generators.codes import Code
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.own_readers import own_classes, with_a_period
 from generators.preference import ranks, written_first
-from generators.readers import extend_candidates, extend_classes
+from generators.search import broken_by_extends
 from spec.numbers import both, either, largest, lcm, negation, smallest
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -58,20 +58,14 @@ class _Best:
     configuration: dict[str, Any]
 
 
-def is_wrong(design: Design, c: Any, size: int) -> numpy.ndarray:
-    """Which of `size` configurations some reader's grid breaks, at the lengths that a search looks at."""
-    wrong = numpy.zeros(size, dtype=bool)
+def is_wrong(design: Design, block: Block) -> numpy.ndarray:
+    """Which configurations of a block some reader's grid breaks, at the lengths that a search looks at."""
+    size = len(block)
+    wrong = broken_by_extends(design, block)
     for reader in with_a_period(design):
-        wrong |= numpy.broadcast_to(reader.breaks(design, c)[0], (size,)).astype(bool)
+        wrong |= numpy.broadcast_to(reader.breaks(design, block.c)[0], (size,)).astype(bool)
     for own in own_classes(design):
-        wrong |= own.shortest(design, c, size)[0] >= 0
-    for prefix, end in extend_candidates(design, c):
-        if c.chunked_prefill_size == -1:
-            prefix = prefix // grids.tree_page(c) * grids.tree_page(c)
-        checkpoint = extend_checkpoint(design, c, prefix, end)
-        for klass in extend_classes(design):
-            hit = klass.describes(design, c, prefix, checkpoint)
-            wrong |= numpy.broadcast_to(hit, (size,)).astype(bool)
+        wrong |= own.shortest(design, block.c, size)[0] >= 0
     return wrong
 
 
@@ -118,7 +112,7 @@ def _refused(design: Design, block: Block) -> Iterator[tuple[_Class, Block]]:
         if guard.name in known:
             refused = block.where(_refused_alone(design, guard, block))
             if len(refused):
-                valid = refused.where(~is_wrong(design, refused.c, len(refused)))
+                valid = refused.where(~is_wrong(design, refused))
                 name = f"{codes.REFUSED_THOUGH_VALID.name}-{guard.name.replace('_', '-')}"
                 yield (
                     _Class(codes.REFUSED_THOUGH_VALID, name, (("guard", guard.name),)),

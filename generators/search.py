@@ -104,8 +104,13 @@ def _survey_own(
             best.offer(len(members), rank[where], block.at(where), lengths)
 
 
-def _distinct(block: Block) -> tuple[Block, numpy.ndarray]:
-    """The configurations that an extend can tell apart, and which of them each one of the block is."""
+def _distinct(block: Block, reads_more: bool) -> tuple[Block, numpy.ndarray]:
+    """The configurations that an extend can tell apart, and which of them each one of the block is.
+
+    `reads_more`: it reads more than the geometry, and can tell all of them.
+    """
+    if reads_more:
+        return block, numpy.arange(len(block))
     key = numpy.zeros(len(block), dtype=object)
     for name in GEOMETRY:
         key = key * (int(block.numeric[name].max()) + 1) + block.numeric[name]
@@ -118,13 +123,8 @@ def _distinct(block: Block) -> tuple[Block, numpy.ndarray]:
 def _survey_extends(
     design: Design, block: Block, rank: numpy.ndarray, survey: _Survey, reads_more: bool
 ) -> None:
-    if reads_more:
-        distinct, inverse = block, numpy.arange(len(block))
-    else:
-        distinct, inverse = _distinct(block)
-    chunked = block.others["chunked_prefill_size"] != -1
-    classes = [k for k in readers.extend_classes(design) if k.prefix_on_page or chunked]
-    for klass, (prefixes, ends) in _shortest_failures(design, distinct, classes).items():
+    distinct, inverse = _distinct(block, reads_more)
+    for klass, (prefixes, ends) in _shortest_failures(design, distinct).items():
         members = numpy.flatnonzero((ends >= 0)[inverse])
         if not len(members):
             continue
@@ -136,16 +136,27 @@ def _survey_extends(
             best.geometries |= _geometries_of(distinct.where(ends >= 0))
 
 
+def broken_by_extends(design: Design, block: Block) -> numpy.ndarray:
+    """Which configurations of a block some extend breaks, of the candidate lengths."""
+    distinct, inverse = _distinct(block, _extend_reads_more(design))
+    broken = numpy.zeros(len(distinct), dtype=bool)
+    for _, ends in _shortest_failures(design, distinct).values():
+        broken |= ends >= 0
+    return broken[inverse]
+
+
 def _geometries_of(block: Block) -> set[tuple[int, int, int]]:
     columns = (block.numeric[n] for n in GEOMETRY)
     return {(int(p), int(d), int(c)) for p, d, c in zip(*columns, strict=True)}
 
 
 def _shortest_failures(
-    design: Design, block: Block, classes: list[ExtendClass]
+    design: Design, block: Block
 ) -> dict[ExtendClass, tuple[numpy.ndarray, numpy.ndarray]]:
     """For each class the prefix and end (tokens) of the shortest failing candidate; an end of -1 is none."""
     c, size = block.c, len(block)
+    chunked = block.others["chunked_prefill_size"] != -1
+    classes = [k for k in readers.extend_classes(design) if k.prefix_on_page or chunked]
     shortest = {
         k: (numpy.zeros(size, dtype=object), numpy.full(size, -1, dtype=object)) for k in classes
     }
