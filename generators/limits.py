@@ -10,11 +10,15 @@ MOST_EVENTS = 8
 
 @dataclass(frozen=True)
 class Limits:
-    """Events of a trace, a time (of `time.monotonic`, seconds) to stop at, classes to find; None: no limit."""
+    """Events of a trace, a time (of `time.monotonic`, seconds) to stop at, classes to find; None: no limit.
+
+    `mixes`: whether a step may share its batch with a chunk of another prompt.
+    """
 
     events: int = MOST_EVENTS
     until: float | None = None
     cases: int | None = None
+    mixes: bool = False
 
     def met(self, found: int) -> bool:
         """Whether, with so many classes found, no more is to be searched."""

@@ -13,7 +13,7 @@ from spec.sglang.rules import grids, lookup
 NEVER_CHUNKED = -1
 MOST_BOUNDARIES = 8
 # Events without which a request is alone in the world, with slots to be had.
-SPECIAL = ("match", "other_batch", "allocation_failure", "grammar", "chunk")
+SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Move:
             return scheduler.verify_on(r, self.tokens)
         if self.event == "other_batch":
             return scheduler.other_batch(r)
+        if self.event == "mixed_batch":
+            return scheduler.mixed_batch(r)
         if self.event == "allocation_failure":
             return scheduler.allocation_failure(r)
         return scheduler.finish(r, self.tokens or None, self.grammar)
@@ -81,18 +83,20 @@ class Move:
 class Moves:
     """The moves of one design and configuration; with `only_slots` those that can make a difference to slots.
 
+    `mixes`: whether a step may share its batch with a chunk of another prompt.
+
     A prompt that is cut or resumed is followed up to its own donation: what it leaves in the slots is what an uncut
     one leaves.
     """
 
-    def __init__(self, scheduler: Scheduler, only_slots: bool = False):
+    def __init__(self, scheduler: Scheduler, only_slots: bool = False, mixes: bool = False):
         design, c = scheduler.design, scheduler.c
         self.scheduler, self.c = scheduler, c
         self.page = int(grids.tree_page(c))
         self.verifies = int(c.speculative_num_draft_tokens)
         self.extend_grid = int(design.grid("extend", c))
         self.track = int(design.grid("verify" if self.verifies else "decode", c))
-        self.only_slots = only_slots
+        self.only_slots, self.mixes = only_slots, mixes
         chunks = {int(grids.cache_chunk_size(c)), int(c.mamba_chunk_size)}
         others = set() if only_slots else {self.page, *chunks}
         self.grids = sorted({self.extend_grid, self.track, *others})
@@ -118,6 +122,8 @@ class Moves:
         lazy = self.c.strategy == "extra_buffer_lazy"
         if self.c.overlap and not r.alone:
             yield Move("other_batch")
+        if self.mixes and not self.verifies and not r.mixes:
+            yield Move("mixed_batch")
         if lazy and not r.allocation_fails:
             yield Move("allocation_failure")
         yield from self._verifies(r) if self.verifies else self._steps(r)
@@ -152,7 +158,8 @@ class Moves:
         return [*told[:2], *told[-1:]]
 
     def _steps(self, r: Request) -> Iterator[Move]:
-        if r.waiting[-1].kind != PROMPT and not r.alone and not r.allocation_fails:
+        undisturbed = not (r.alone or r.allocation_fails or r.mixes)
+        if r.waiting[-1].kind != PROMPT and undisturbed:
             return  # two runs of steps with nothing in between are one
         lengths = {b + d for b in self._boundaries(r.length, self.track) for d in (-1, 0, 1)}
         for length in sorted(n for n in lengths if n > r.length):

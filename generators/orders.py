@@ -248,7 +248,7 @@ def find_orders(
     check_accepted(design, domain, found.configurations)
     found.groups = len(todo)
     jobs = min(cores(), 1 + len(todo) // _WORTH_A_PROCESS) if jobs is None else jobs
-    work = partial(_search_one, design, limits.events, limits.cases)
+    work = partial(_search_one, design, limits)
     try:
         with in_order(work, [values for values, _ in todo], jobs) as runs:
             progress("", 0, found.groups)
@@ -267,12 +267,12 @@ def find_orders(
 
 
 def _search_one(
-    design: Design, events: int, most: int | None, values: dict[str, Any]
+    design: Design, limits: Limits, values: dict[str, Any]
 ) -> tuple[bool, list[tuple[OrderClass, Trace]]]:
     """What breaks one configuration, each the shortest of its class; and whether no longer trace can add any."""
     c = SimpleNamespace(**values)
-    search = TraceSearch(design, c)
-    run = search.run(events, most_traces=most)
+    search = TraceSearch(design, c, mixes=limits.mixes)
+    run = search.run(limits.events, most_traces=limits.cases)
     found = [shrunk(search, trace) for trace in run.traces]
     closed = run.closed and not own_rules(design)
     return closed, [(class_of(c, trace), trace) for trace in found]

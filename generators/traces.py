@@ -49,10 +49,10 @@ class _Node:
 class TraceSearch:
     """Breadth-first over the events of one request under a design and a configuration."""
 
-    def __init__(self, design: Design, c: Any, only_slots: bool = False):
+    def __init__(self, design: Design, c: Any, only_slots: bool = False, mixes: bool = False):
         self.design, self.c = design, c
         self.scheduler = Scheduler(design, c)
-        self.moves = Moves(self.scheduler, only_slots)
+        self.moves = Moves(self.scheduler, only_slots, mixes)
 
     def run(
         self, most_events: int, wanted: Collection[Code] = (), most_traces: int | None = None
@@ -154,7 +154,7 @@ class TraceSearch:
         depths = (*(states if not turned else states[::-1]), slots.label, slots.previous)
         entries = (e ^ turned for e in (slots.kept, slots.written, slots.written_before))
         return (
-            *(r.length - base, r.alone, r.allocation_fails, bool(slots.donates)),
+            *(r.length - base, r.alone, r.allocation_fails, r.mixes, bool(slots.donates)),
             *map(relative, depths),
             *map(int, entries),
             *((r.committed - base,) if self.moves.verifies else ()),
@@ -164,4 +164,4 @@ class TraceSearch:
     def _waits(self, p: Pass, base: int, turned: int) -> Any:
         if p.kind == VERIFY:
             return p.start - base, p.end - base, p.entry ^ turned
-        return p.kind, p.kind == PROMPT and self.moves.may_be_cut(p)
+        return p.kind, p.mixed, p.kind == PROMPT and self.moves.may_be_cut(p)

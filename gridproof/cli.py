@@ -291,6 +291,12 @@ _ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newes
 @click.option(
     "--jobs", type=click.IntRange(1, 64), help="processes that search orders; default: one a core"
 )
+@click.option(
+    "--enable-mixed-chunk",
+    "mixes",
+    is_flag=True,
+    help="also steps that share their batch with a chunk of another prompt",
+)
 @click.option("--no-guards", is_flag=True, help="also what the engine refuses to start with")
 @click.option(
     "--smallest", is_flag=True, help="show the smallest numbers, not what a person would write"
@@ -311,6 +317,7 @@ def search(
     max_cases: int | None,
     timeout: float | None,
     jobs: int | None,
+    mixes: bool,
     no_guards: bool,
     smallest: bool,
     out: Path | None,
@@ -329,7 +336,7 @@ def search(
         design_file,
         domain_file,
         flags,
-        command.Wanted(kind, Limits(max_events, until, max_cases), jobs, context_length),
+        command.Wanted(kind, Limits(max_events, until, max_cases, mixes), jobs, context_length),
         not no_guards,
         smallest,
         out,

@@ -14,7 +14,7 @@ from typing import Any
 from spec.numbers import Number, Truth, both, choose, either, implies, negation
 from spec.sglang.checkpoints import Checkpoint, decode_checkpoint, verify_checkpoint, verify_label
 from spec.sglang.designs import Design, current
-from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.rules.slots import NO_DEPTH, no_label
 
 UNWRITTEN = -1  # the state of a slot that no forward pass wrote
 NO_SLOT = -2  # an entry that holds no slot
@@ -168,6 +168,27 @@ def step_completed(
     swaps = current(design.swap)(grid, seq_len, lookahead)
     after = replace(after, next=choose(swaps, other(c, slots.next), slots.next))
     return _keep(design, c, after, after.kept)
+
+
+def mixed_completed(
+    design: Design,
+    c: Any,
+    slots: Slots,
+    seq_len: Number,
+    lookahead: Number,
+    finishes: Truth = False,
+) -> Slots:
+    """After the result of a step that ran in one batch with a chunk of another prompt, as `step_completed`.
+
+    Its batch has no mask for it: no state was written, so that it labels none and does not swap for one.
+    """
+
+    def swaps_for_another(grid: Number, seq_len: Number, lookahead: Number) -> Truth:
+        its_own = current(design.decode_snapshots)(grid, seq_len)
+        return both(current(design.swap)(grid, seq_len, lookahead), negation(its_own))
+
+    unmasked = replace(design, label=no_label, swap=swaps_for_another)
+    return step_completed(unmasked, c, slots, seq_len, lookahead, finishes)
 
 
 def verify_planned(

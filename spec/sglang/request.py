@@ -1,7 +1,8 @@
 """A request between its events: the passes launched for it, the results known, what it has donated.
 
 An event is what a scheduler can do next: launch a chunk of the prompt, decode steps or a verify, put another
-request's batch in between, run out of slots, let the request finish.  Under the overlap scheduler a pass is launched
+request's batch in between, mix a chunk of another prompt into the next step's batch, run out of slots, let the request
+finish.  Under the overlap scheduler a pass is launched
 before the result of the one before it is processed; an other batch in between lets the last result be processed with
 nothing launched ahead.  What an event does to the slots is said in `life.py`; here is only the order, on plain
 integers.  All lengths are tokens from the start of the sequence.
@@ -11,7 +12,7 @@ Source: SGLang 0.5.17 to 0.5.23, `managers/scheduler.py` (`event_loop_overlap`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,16 +28,21 @@ from spec.sglang.designs import Design
 from spec.sglang.life import Slots
 
 PROMPT, STEP, VERIFY = "extend", "decode", "verify"
+NOTHING = Checkpoint(False, True, 0, 0)  # what a pass leaves that keeps no state
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A launched forward pass that brings its request from `start` to `end`; `entry`: where it writes, if it does."""
+    """A launched forward pass that brings its request from `start` to `end`; `entry`: where it writes, if it does.
+
+    `mixed`: a step whose batch holds a chunk of another prompt, which writes no checkpoint.
+    """
 
     kind: str
     start: int
     end: int
     entry: int = 0
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,8 @@ class Request:
     """A request of `length` launched tokens, `committed` of them known when a verify is planned.
 
     `waiting`: passes without a result, the oldest first; `alone`: whether another batch was launched behind them;
-    `allocation_fails`: whether the next second slot cannot be had; `writes`: what was written into the
+    `allocation_fails`: whether the next second slot cannot be had; `mixes`: whether the next step runs in one batch with a
+    chunk of another prompt; `writes`: what was written into the
     slots it has; `donated`: its donations so far, in order; `stopped`: whether an assertion of the engine ended it.
     """
 
@@ -71,6 +78,7 @@ class Request:
     waiting: tuple[Pass, ...] = ()
     alone: bool = False
     allocation_fails: bool = False
+    mixes: bool = False
     writes: tuple[Write, ...] = ()
     donated: tuple[Donation, ...] = ()
     stopped: bool = False
@@ -112,6 +120,10 @@ class Scheduler:
             if length > r.length + 1:  # nothing writes, labels or swaps in between
                 r = replace(r, length=length - 1, waiting=(Pass(STEP, length - 2, length - 1),))
                 r = self._before_a_launch(r)
+            if r.mixes:
+                launched = Pass(STEP, r.length, length, mixed=True)
+                r = self._launched(replace(r, mixes=False), launched, NOTHING)
+                continue
             slots = life.step_launched(self.design, self.c, r.slots, length, r.allocation_fails)
             checkpoint = decode_checkpoint(self.design, self.c, length)
             fails = r.allocation_fails and not checkpoint.saved
@@ -159,6 +171,14 @@ class Scheduler:
         """Launch another request's batch: what was launched before has its results processed with nothing ahead."""
         return replace(r, alone=True)
 
+    def mixed_batch(self, r: Request) -> Request:
+        """Let the next step run in one batch with a chunk of another prompt (`--enable-mixed-chunk`).
+
+        Source: SGLang 0.5.18 to 0.5.23, `managers/schedule_batch.py` (`mix_with_running`): the rows of running requests
+        have no track mask.
+        """
+        return replace(r, mixes=True)
+
     def allocation_failure(self, r: Request) -> Request:
         """Let the next allocation of a second slot fail."""
         return replace(r, allocation_fails=True)
@@ -176,7 +196,7 @@ class Scheduler:
         last, ahead = r.waiting[0], len(r.waiting) - 1
         slots, key = r.slots, r.length
         if last.kind == STEP:
-            slots = life.step_completed(self.design, self.c, slots, last.end, ahead, True)
+            slots = self._completed(last)(self.design, self.c, slots, last.end, ahead, True)
         elif last.kind == VERIFY:
             accepted = last.end - last.start
             kept = accepted if retained is None else retained
@@ -192,6 +212,10 @@ class Scheduler:
             key = last.end
         donated = life.finished(self.design, self.c, slots, key)
         return replace(self._donating(r, donated), slots=slots, waiting=())
+
+    @staticmethod
+    def _completed(step: Pass) -> Callable[..., Slots]:
+        return life.mixed_completed if step.mixed else life.step_completed
 
     @staticmethod
     def _donating(r: Request, checkpoint: Checkpoint) -> Request:
@@ -234,7 +258,7 @@ class Scheduler:
             left = tuple(w for w in r.writes if w.by.entry != kept) if donated.saved else r.writes
             return replace(r, slots=slots, writes=left)
         if done.kind == STEP:
-            slots = life.step_completed(self.design, self.c, r.slots, done.end, len(behind))
+            slots = self._completed(done)(self.design, self.c, r.slots, done.end, len(behind))
             return replace(r, slots=slots)
         accepted = done.end - done.start
         slots = life.verify_completed(

@@ -12,7 +12,10 @@ from typing import Protocol
 from spec.sglang.request import STEP, Request, Scheduler
 
 COMPUTES = ("extend", "decode", "verify")
-SERVED = ("match", *COMPUTES, "other_batch", "allocation_failure", "result", "finish")
+SERVED = (
+    *("match", *COMPUTES, "other_batch", "mixed_batch", "allocation_failure"),
+    *("result", "finish"),
+)
 
 
 class BadTrace(ValueError):
@@ -90,6 +93,8 @@ def _passes(scheduler: Scheduler, r: Request, event: Event) -> Iterator[Request]
         yield scheduler.admit(event.seq_len)
     elif event.event == "other_batch":
         yield scheduler.other_batch(r)
+    elif event.event == "mixed_batch":
+        yield scheduler.mixed_batch(r)
     elif event.event == "allocation_failure":
         yield scheduler.allocation_failure(r)
     elif event.event == "extend":

@@ -14,9 +14,10 @@ from generators.limits import Limits
 from generators.moves import Move
 from generators.orders import class_of, find_orders, first_orders, search_orders
 from generators.shrink import shrunk
+from generators.stories import follower
 from generators.traces import Trace, TraceSearch
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import CURRENT, DESIGNS, Design, design_named
+from spec.sglang.designs import CURRENT, DESIGNS, RELEASES, Design, design_named
 from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import extend, grids, insert, slots
 
@@ -255,3 +256,33 @@ def test_what_is_read_by_a_request_is_searched_once_and_what_differs_in_it_again
         {"speculative_num_draft_tokens": 4, "speculative_algorithm": "EAGLE"},
     ):
         assert searched(newest, replace(c, **change)) == 1, change
+
+
+def mixed(design, step, stop):
+    """What a follower is given after a prompt of 200 tokens, the step at `step` mixed with a chunk, a stop at `stop`."""
+    c = Configuration(page_size=64)
+    scheduler = Scheduler(design, c)
+    request = scheduler.extend(scheduler.admit(), 200)
+    request = scheduler.mixed_batch(scheduler.decode(request, step - 1))
+    request = scheduler.finish(scheduler.decode(request, stop + 1))
+    given = follower(design, c, [donation.checkpoint for donation in request.donated])
+    return given["node"], given["state"]
+
+
+@pytest.mark.parametrize("release", RELEASES[1:])
+def test_a_boundary_that_shares_its_batch_with_a_chunk_is_swapped_for_and_not_written(release):
+    assert mixed(DESIGNS[f"sglang-{release}"], 512, 767) == (256, 768)
+    assert mixed(DESIGNS[f"sglang-{release}"], 257, 511) == (256, 256)
+    repaired = design_named(f"sglang-{release}+completed-swap")
+    assert mixed(repaired, 512, 767) == (256, 256)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_mixed_batches_do_not_break_the_proposed_swap(kind):
+    search = TraceSearch(REPAIRED, replace(DEFAULTS, **kind), mixes=True)
+    assert search.run(8).traces == ()
+
+
+def test_mixed_batches_break_no_more_than_one_request_alone_does():
+    found = TraceSearch(CURRENT, replace(DEFAULTS, **KINDS[0]), mixes=True).run(6).traces
+    assert {trace.code for trace in found} == {codes.SLOT_OVERWRITTEN}

@@ -232,6 +232,8 @@ def test_search_of_orders_with_its_limits(gridproof):
     assert run.code == 1 and document["bounds"] == {"events": 8} and document["complete"]
     assert case["code"] == "GP401" and case["outcome"] == "overwritten"
     assert gridproof("search", "--kind", "traces", *KIMI, "--max-events", "2").code == 0
+    mixed = ("--kind", "traces", *KIMI, "--enable-mixed-chunk", "--design", REPAIRED)
+    assert gridproof("search", *mixed).code == 0
     late = gridproof("search", "--kind", "traces", *KIMI, "--timeout", "1e-9")
     assert late.code == 4 and "of 1" in late.err
     both = valid(gridproof("search", *KIMI, "--max-cases", "1", "--format", "json").out)

@@ -427,6 +427,8 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a result swaps the wrong way", "life.step_completed", "choose(swaps, other(c, slots.next), slots.next)", "choose(swaps, slots.next, other(c, slots.next))"), "a_result_of_an_eager_step_keeps_the_invariant"),
     (Mutant("a result swaps on the lookahead", "life.step_completed", "current(design.swap)(grid, seq_len, lookahead)", "ahead"), "a_result_of_an_eager_step_keeps_the_invariant"),
     (Mutant("a result keeps the next entry", "life.step_completed", "after, after.kept)", "after, after.next)"), "a_result_of_an_eager_step_keeps_the_invariant"),
+    (Mutant("a mixed step is labelled", "slots.no_label", "return NO_DEPTH", "return seq_len"), "a_boundary_in_a_mixed_batch_leaves_the_eager_slots_as_they_were"),
+    (Mutant("a mixed step swaps for itself", "life.mixed_completed", "both(current(design.swap)(grid, seq_len, lookahead), negation(its_own))", "current(design.swap)(grid, seq_len, lookahead)"), "a_boundary_in_a_mixed_batch_leaves_the_eager_slots_as_they_were"),
     (Mutant("a plan is never lazy", "life.verify_planned", "if not is_lazy(c):", "if True:"), "a_lazy_verify_keeps_its_label_true"),
     (Mutant("a plan is on the raw interval", "life.verify_planned", "design.grid(\"verify\", c)", "design.grid(\"flush\", c)"), "a_plan_far_from_a_boundary_changes_nothing"),
     (Mutant("a plan where no boundary is", "life.verify_planned", "taken.where(possible, slots)", "taken"), "a_plan_far_from_a_boundary_changes_nothing"),

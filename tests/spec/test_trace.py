@@ -120,3 +120,10 @@ def test_a_result_that_keeps_more_than_was_accepted_is_refused():
     events = [PROMPT_OF_5, Event("verify", 3, 8), Event("result", 4, 9), Event("finish", 0, 9)]
     with pytest.raises(BadTrace, match="at no result"):
         acted(events, Configuration(speculative_num_draft_tokens=4, overlap=False))
+
+
+def test_a_step_that_shares_its_batch_with_a_chunk_writes_nothing():
+    events = [PROMPT_OF_5, Event("decode", 58, 63), Event("mixed_batch", 0, 63)]
+    requests = acted([*events, Event("decode", 1, 64), Event("decode", 64, 128)])
+    assert [write.state for write in requests[-1].writes] == [128]
+    assert any(one.mixed and one.end == 64 for one in launches(requests))

@@ -319,6 +319,20 @@ def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, complete
     )
 
 
+@theorem("life", least=LEAST)
+def a_boundary_in_a_mixed_batch_leaves_the_eager_slots_as_they_were(
+    design, c, next_entry, label, kept, new, seq_len, ahead
+):
+    """The result of a boundary step that shared its batch with a chunk of another prompt labels and swaps nothing."""
+    c = having(c, **EAGER)
+    slots = _eager(next_entry, label, kept, new)
+    after = life.mixed_completed(design, c, slots, seq_len, ahead)
+    return Statement(
+        {"the_step_is_a_boundary": divides(design.grid("decode", c), seq_len)},
+        both(after.label == slots.label, after.next == slots.next, after.kept == slots.kept),
+    )
+
+
 @theorem("life", least={"pre": 0})
 def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, second):
     """Of two verifies in a row that accept no more than the grid together, at most one passes a depth on it."""

@@ -14,6 +14,10 @@ from unittest.mock import patch
 
 import pytest
 
+from generators.stories import follower
+from spec.sglang.configuration import Configuration
+from spec.sglang.designs import DESIGNS
+from spec.sglang.request import Scheduler
 from tests.engines.sglang.comparison import engine
 
 # isort: split
@@ -132,6 +136,24 @@ def corrected_swap():
 def test_the_checkpoint_a_follower_gets_is_the_one_known_of_this_release(order):
     known = KNOWN.get(order.name, {}).get(engine.release())
     assert_as_known(observe(order), known)
+
+
+def predicted(mixed_step, stop):
+    """What the model's follower is given after a prompt of 200 tokens, one step of which shares a chunk's batch."""
+    design = DESIGNS[f"sglang-{engine.release()}"]
+    c = Configuration(page_size=64)
+    scheduler = Scheduler(design, c)
+    request = scheduler.extend(scheduler.admit(), 200)
+    request = scheduler.mixed_batch(scheduler.decode(request, mixed_step - 1))
+    request = scheduler.finish(scheduler.decode(request, stop + 1))
+    given = follower(design, c, [donation.checkpoint for donation in request.donated])
+    return Follower(given["node"], given["state"])
+
+
+@pytest.mark.parametrize("order", ORDERS[:2], ids=lambda order: order.name)
+def test_the_model_tells_what_a_mixed_chunk_does_to_a_step(order):
+    step = order.story.other_prefill_after + 1
+    assert observe(order) == predicted(step, order.story.stop_length)
 
 
 @pytest.mark.skipif(
