@@ -360,21 +360,25 @@ def search_launches(
 ) -> CaseFile:
     """Every guard that refuses what would be right, and whether `context_length` tokens leave anything to be reused.
 
-    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate.
+    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards
+    exclude all of it and rightly so.
     """
     from generators.launches import launch_cases
 
     check_size(domain)
     design = design if guards else replace(design, guards=())
     cases = launch_cases(design, domain, context_length, smallest_shown=smallest, progress=progress)
+    if not cases:
+        check_accepted(design, domain, sum(len(b) for b, _ in blocks.blocks(design, domain)))
     note = f"a context of {context_length:,} tokens is taken for what can be reused"
     inert = any(case.outcome == "lost" for case in cases)
+    missing = unmodelled(domain)
     return CaseFile(
         design.name,
         domain.document(domain.size()),
         "launches",
-        True,
+        not missing,
         shortest_first(cases),
         None,
-        (note,) if inert else (),
+        (*missing, *((note,) if inert else ())),
     )

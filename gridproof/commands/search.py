@@ -82,9 +82,9 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
     return replace(
         orders,
         kind="all",
-        complete=grids.complete and orders.complete,
+        complete=grids.complete and orders.complete and launches.complete,
         cases=shortest_first((*cases, *launches.cases)),
-        notes=(*grids.notes, *orders.notes, *launches.notes),
+        notes=tuple(dict.fromkeys((*grids.notes, *orders.notes, *launches.notes))),
     )
 
 

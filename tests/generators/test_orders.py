@@ -181,11 +181,11 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
     domain = Domain({"overlap": (True, False), "page_size": (1, 64)})
     run, calls = TraceSearch.run, []
 
-    def interrupted(self, events):
+    def interrupted(self, events, **options):
         calls.append(events)
         if len(calls) > 1:
             raise KeyboardInterrupt
-        return run(self, events)
+        return run(self, events, **options)
 
     monkeypatch.setattr(TraceSearch, "run", interrupted)
     found = search_orders(CURRENT, domain)
