@@ -247,3 +247,12 @@ def test_all_else_is_the_bases_own(tmp_path):
         and own.swap is CURRENT.swap
         and own_rules(own) == ("decode_grid",)
     )
+
+
+def test_a_state_on_a_node_of_another_depth_is_reused_too():
+    axes = {"dcp_size": (2,), "mamba_chunk_size": (8,), "mamba_track_interval": (3,)}
+    found = search_launches(design_named("sglang-0.5.18"), Domain(axes), 5)
+    assert not found.cases, (
+        "the state of 3 tokens hangs on the node of 2, which a prompt of 5 is given"
+    )
+    assert search_launches(design_named("sglang-0.5.18"), Domain(axes), 2).cases
