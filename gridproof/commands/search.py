@@ -125,7 +125,8 @@ def run(
     else:
         _print(output, found)
         if out is not None:
-            output.note(f"{len(found.cases)} cases written to {out}")
+            number = len(found.cases)
+            output.note(f"{number} case{'' if number == 1 else 's'} written to {out}")
     if any(codes.CODES[case.code].severity != "note" for case in found.cases):
         return 1
     return 0 if found.complete else 4
