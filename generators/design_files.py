@@ -42,8 +42,9 @@ def switches() -> tuple[str, ...]:
 def read_design(path: Path) -> Design:
     """The design of a file; whatever is wrong with the file is `BadInput`, with the line."""
     names = executed(str(path))
-    base = _base(path, names.pop("BASE", CURRENT.name))
-    public = {name: value for name, value in names.items() if _is_meant(name, value)}
+    base = _base(path, names.get("BASE", CURRENT.name))
+    own = names["__name__"]
+    public = {name: value for name, value in names.items() if _is_meant(name, value, own)}
     if not public:
         raise BadInput(f"{path}: gives no rule; accepted are functions named {_accepted()}")
     changes: dict[str, Any] = {"name": f"{base.name}+{path.stem}"}
@@ -60,10 +61,18 @@ def read_design(path: Path) -> Design:
         else:
             changes[name] = _rule(path, name, value)
     if extends:
-        for kind in ("extend_rule", "extend_rule_under_dcp"):
-            known: ExtendRule = getattr(base, kind)
-            changes[kind] = replace(known, name=f"{path.stem}-{known.name}", **extends)
+        plain, under_dcp = (
+            _extend_rule(path, known, extends)
+            for known in (base.extend_rule, base.extend_rule_under_dcp)
+        )
+        changes["extend_rule"] = plain
+        # One object where it is one rule: by that the readers know it.
+        changes["extend_rule_under_dcp"] = plain if under_dcp == plain else under_dcp
     return replace(base, guards=tuple(guards.values()), **changes)
+
+
+def _extend_rule(path: Path, known: ExtendRule, extends: dict[str, Any]) -> ExtendRule:
+    return replace(known, name=f"{path.stem}-{known.name}", **extends)
 
 
 def _base(path: Path, name: Any) -> Design:
@@ -73,11 +82,14 @@ def _base(path: Path, name: Any) -> Design:
         raise BadInput(f"{path}: BASE: {error}") from None
 
 
-def _is_meant(name: str, value: Any) -> bool:
-    """Whether a name of the file is to be a rule: not its own business, and not imported."""
-    if name.startswith("_") or inspect.ismodule(value) or isinstance(value, type):
+def _is_meant(name: str, value: Any, own: str) -> bool:
+    """Whether a name of the file, the module `own`, is to be a rule: not its own business, and not imported."""
+    if name == "BASE" or name.startswith("_"):
         return False
-    imported = getattr(value, "__module__", None) in sys.modules
+    if inspect.ismodule(value) or isinstance(value, type):
+        return False
+    origin = getattr(value, "__module__", own)
+    imported = origin != own and origin in sys.modules
     return not imported or name in rules() or name.startswith(_GUARD)
 
 

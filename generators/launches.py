@@ -70,30 +70,44 @@ def is_wrong(design: Design, block: Block) -> numpy.ndarray:
 
 
 def _hangs(design: Design, c: Any, checkpoint: Checkpoint, context: int) -> Any:
-    """Whether a checkpoint is hung on a node that a prompt of the context's length can be given."""
+    """Whether a checkpoint is taken within the context and hung on a node that a prompt of its length can be given."""
     node = node_of(design, c, checkpoint)
     longest = current(design.longest_given)(grids.tree_page(c), context)
-    return both(checkpoint.saved, node > 0, node <= longest)
+    return both(checkpoint.saved, checkpoint.recorded <= context, node > 0, node <= longest)
 
 
 def is_inert(design: Design, c: Any, context: int) -> Any:
     """Whether no request of `context` tokens can leave a checkpoint that another one reuses."""
-    page, size = grids.tree_page(c), c.chunked_prefill_size
-    extend, decode, verify = (
-        lcm(design.grid(reader, c), page) for reader in ("extend", "decode", "verify")
+    reuses = (
+        both(takes, _hangs(design, c, made, context))
+        for takes, made in _shallowest(design, c, context)
     )
-    prefix, end = extend - extend, extend
-    if size is not None and size > 0:
-        prefix = (extend - 1) // size * size
-        end = smallest(prefix + size, largest(extend, context))
-    drafts = c.speculative_num_draft_tokens
-    checkpoints = (
-        (True, extend_checkpoint(design, c, prefix, end)),
-        (drafts == 0, decode_checkpoint(design, c, decode)),
-        (drafts > 0, verify_checkpoint(design, c, verify - 1, 1)),
-    )
-    reuses = (both(takes, _hangs(design, c, made, context)) for takes, made in checkpoints)
     return negation(either(*reuses))
+
+
+def _shallowest(design: Design, c: Any, context: int) -> Iterator[tuple[Any, Checkpoint]]:
+    """The first checkpoints that a node can have, and the first whose depth one has; and where each is taken."""
+    page, drafts = grids.tree_page(c), c.speculative_num_draft_tokens
+
+    def depths(reader: str) -> tuple[Any, Any]:
+        grid = design.grid(reader, c)
+        return (page + grid - 1) // grid * grid, lcm(grid, page)
+
+    for depth in depths("extend"):
+        yield True, extend_checkpoint(design, c, *_chunk_with(c, depth, context))
+    for depth in depths("decode"):
+        yield drafts == 0, decode_checkpoint(design, c, depth)
+    for depth in depths("verify"):
+        yield drafts > 0, verify_checkpoint(design, c, depth - 1, 1)
+
+
+def _chunk_with(c: Any, depth: Any, context: int) -> tuple[Any, Any]:
+    """Prefix and end (tokens) of the extend of a prompt that computes the token at a depth."""
+    size = c.chunked_prefill_size
+    if size is None or size <= 0:
+        return depth - depth, depth
+    prefix = (depth - 1) // size * size
+    return prefix, smallest(prefix + size, largest(depth, context))
 
 
 def _refused_alone(design: Design, guard: Guard, block: Block) -> numpy.ndarray:

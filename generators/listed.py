@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from generators.domain import DOMAIN_FIELDS, LISTS, Domain, check_keys, parse_axis
-from generators.errors import BadInput, NothingToDo
-from generators.launch import read_launch
+from generators.errors import BadInput, NothingToDo, UserError
+from generators.launch import read_launch, told_from
 from spec.sglang.configuration import Configuration
 
 _KEYS = {"launch": ("id", "source", "command", "set"), "configuration": ("id", *DOMAIN_FIELDS)}
@@ -34,7 +34,10 @@ def listed_domain(data: Mapping[str, Any], where: str) -> Domain:
         for number, table in enumerate(tables, 1):
             place = f"{where}: {kind} {table.get('id', number)}"
             check_keys(table, place, _KEYS[kind])
-            row = _launched(table, place) if kind == "launch" else _configured(table, place)
+            try:
+                row = _launched(table) if kind == "launch" else _configured(table)
+            except UserError as error:
+                raise type(error)(f"{place}: {error}") from None
             if row is None:
                 missing.append(str(table.get("id", number)))
             else:
@@ -45,27 +48,28 @@ def listed_domain(data: Mapping[str, Any], where: str) -> Domain:
     return Domain(listed=tuple(rows.values()), notes=(note,) if missing else ())
 
 
-def _launched(table: Mapping[str, Any], place: str) -> dict[str, Any] | None:
+def _launched(table: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a launch resolves to; None where no rule fits it."""
     command, told = table.get("command"), table.get("set", {})
     if not isinstance(command, str) or not isinstance(told, dict):
-        raise BadInput(f"{place}: command must be a text, and set a table")
+        raise BadInput("command must be a text, and set a table")
     try:
-        launch = read_launch(shlex.split(command), told)
+        words = shlex.split(command)
     except ValueError as error:
-        raise BadInput(f"{place}: {error}") from None
+        raise BadInput(str(error)) from None
+    launch = read_launch(words, told_from([f"{name}={value}" for name, value in told.items()]))
     if launch.unmodelled or not launch.radix_cache:
         return None
     return _row(launch.configuration)
 
 
-def _configured(table: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _configured(table: Mapping[str, Any]) -> dict[str, Any]:
     values = {}
     for name, value in table.items():
         if name != "id":
             axis = parse_axis(name, value)
             if len(axis) != 1:
-                raise BadInput(f"{place}: {name} must be one value, not {len(axis)}")
+                raise BadInput(f"{name} must be one value, not {len(axis)}")
             values[name] = axis[0]
     return _row(Configuration(**values))
 

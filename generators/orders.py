@@ -27,7 +27,7 @@ from generators.processes import cores, in_order
 from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
 from generators.traces import Found, Trace, TraceSearch
-from generators.tree_orders import tree_cases
+from generators.tree_orders import tree_cases, trees_left_out
 from spec.sglang.checkpoints import node_of
 from spec.sglang.designs import Design, current
 from spec.sglang.life import UNWRITTEN
@@ -75,13 +75,22 @@ class _Best:
 
 @dataclass
 class Orders:
-    """What was found so far in `searched` of all `groups`; `closed`: whether no longer trace can add a state."""
+    """What was found so far in `searched` of all `groups`.
+
+    `closed`: whether no longer trace can add a state; `cut`: whether a search ended at the most cases wanted.
+    """
 
     best: dict[OrderClass, _Best] = field(default_factory=dict)
     configurations: int = 0
     groups: int = 0
     searched: int = 0
     closed: bool = True
+    cut: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether every group was searched, through all its orders of so many events."""
+        return self.searched == self.groups and not self.cut
 
     def notes(self, limits: Limits) -> tuple[str, ...]:
         """What the search of orders covered, in words."""
@@ -91,6 +100,8 @@ class Orders:
         )
         if self.searched < self.groups:
             return (f"{covered}, of {self.groups}",)
+        if self.cut:
+            return (f"{covered}, until {limits.cases} had been found",)
         further = ", and no longer trace reaches a new state" if self.closed else ""
         return (f"{covered}, to {limits.events} events, at lengths around the grids{further}",)
 
@@ -243,7 +254,7 @@ def find_orders(
     Stops at a limit or at Ctrl-C, with what was found so far and `complete` false.  `jobs`: processes; None: one for
     each core, where there is work for them.
     """
-    found = Orders()
+    found, own = Orders(), own_rules(design)
     todo = list(_groups(design, domain, guards, smallest, found))
     check_accepted(design, domain, found.configurations)
     found.groups = len(todo)
@@ -255,10 +266,11 @@ def find_orders(
             for values, members in todo:
                 if limits.met(len(found.best)):
                     break
-                closed, traces = next(runs)
+                run, traces = next(runs)
                 for klass, trace in traces:
                     found.offer(klass, trace, values, members)
-                found.closed = found.closed and closed
+                found.closed = found.closed and run.closed and not own
+                found.cut = found.cut or not (run.closed or run.events == limits.events)
                 found.searched += 1
                 progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
     except KeyboardInterrupt:
@@ -268,14 +280,13 @@ def find_orders(
 
 def _search_one(
     design: Design, limits: Limits, values: dict[str, Any]
-) -> tuple[bool, list[tuple[OrderClass, Trace]]]:
-    """What breaks one configuration, each the shortest of its class; and whether no longer trace can add any."""
+) -> tuple[Found, list[tuple[OrderClass, Trace]]]:
+    """What breaks one configuration, each the shortest of its class; and how far it was searched."""
     c = SimpleNamespace(**values)
     search = TraceSearch(design, c, mixes=limits.mixes)
     run = search.run(limits.events, most_traces=limits.cases)
     found = [shrunk(search, trace) for trace in run.traces]
-    closed = run.closed and not own_rules(design)
-    return closed, [(class_of(c, trace), trace) for trace in found]
+    return replace(run, traces=()), [(class_of(c, trace), trace) for trace in found]
 
 
 def search_orders(
@@ -302,17 +313,14 @@ def search_orders(
         jobs=jobs,
         progress=progress,
     )
-    missing = unmodelled(domain)
-    complete = found.searched == found.groups and not missing
-    trees = tree_cases(
-        design, (values for values, _ in _groups(design, domain, guards, smallest, Orders()))
-    )
+    shown = [values for values, _ in _groups(design, domain, guards, smallest, Orders())]
+    missing = (*unmodelled(domain), *trees_left_out(design, shown))
     return CaseFile(
         design.name,
         domain.document(found.configurations),
         "traces",
-        complete,
-        shortest_first([*order_cases(design, found), *trees]),
+        found.complete and not missing,
+        shortest_first([*order_cases(design, found), *tree_cases(design, shown)]),
         {"events": limits.events},
         (*missing, *found.notes(limits)),
     )

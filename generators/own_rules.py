@@ -1,16 +1,18 @@
 """A rule from a user's file, run as ours are: on plain integers, on arrays, on terms; its errors are told as the user's.
 
 A rule that cannot take arrays is run on each of their values.  One that cannot take terms raises `NotForAll`: what was
-to be shown for all values is then not shown.
+to be shown for all values is then not shown.  What a file prints goes to stderr: stdout is for results.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy
@@ -24,6 +26,9 @@ TRUTHS = frozenset(
         *("verify_crosses", "verify_plans", "insert_guard", "swap"),
     )
 )
+_MOST_DIGITS = 100  # of a number that a rule gives
+_MOST_SHOWN = 80  # characters of a value in a sentence
+_RAISED = (Exception, SystemExit)  # what the user's code may raise; an interrupt is the user's own
 _SPOTS = 8  # values of an array on which a rule is held against what it gives for plain integers
 
 
@@ -31,11 +36,37 @@ class NotForAll(Exception):
     """A rule that cannot be evaluated on terms: where in the file, and why."""
 
 
+class _Lent:
+    """A configuration as the user's code gets it: to be read."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Any):
+        object.__setattr__(self, "_of", of)
+
+    def __getattr__(self, name: str) -> Any:
+        return _lent(getattr(self._of, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a rule must not change the configuration ({name})")
+
+
+def _lent(argument: Any) -> Any:
+    """An argument that cannot be changed: of an array, whose values ``+=`` would change in place, a view."""
+    if isinstance(argument, numpy.ndarray):
+        view = argument.view()
+        view.flags.writeable = False
+        return view
+    is_configuration = hasattr(argument, "page_size")
+    return _Lent(argument) if is_configuration else argument
+
+
 class OwnRule:
     """The function that a user's file gives for a rule or a guard.
 
-    `name`: the rule's; `path`: the file's, as it is shown.  A call raises `BadInput` where the function raises, or
-    gives something else than a whole number (of at least 1, for a grid), respectively a truth.
+    `name`: the rule's; `path`: the file's, as it is shown.  A call raises `BadInput` where the function raises, gives
+    something else than a whole number (of at least 1, for a grid), respectively a truth, or gives two values for the
+    same arguments.  It cannot change what it is given.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], path: str):
@@ -55,25 +86,47 @@ class OwnRule:
         return self._on_arrays(arguments, arrays) if arrays else self._on_integers(arguments)
 
     def _on_integers(self, arguments: tuple[Any, ...]) -> Any:
+        given, again = (self._given(arguments) for _ in range(2))
+        if given == again:
+            return given
+        raise BadInput(
+            f"{self._line()}: {self._told(arguments)} gives {given}, and then {again}; "
+            "it must give the same for the same arguments"
+        )
+
+    def _given(self, arguments: tuple[Any, ...]) -> int | bool:
+        """What the function gives for plain integers, once it is what a rule may give."""
         try:
-            given = self.function(*arguments)
-        except Exception as error:
+            given = self._called(arguments)
+        except _RAISED as error:
             raise BadInput(
                 f"{self._place(error)}: {self._told(arguments)}: {said(error)}"
             ) from None
         if self._fits(given):
             return bool(given) if self.gives_truth else int(given)
-        least = "" if self.least is None else f" of at least {self.least}"
-        wanted = "True or False" if self.gives_truth else f"a whole number{least}"
-        place = f"{self.path}:{self.function.__code__.co_firstlineno}"
-        raise BadInput(f"{place}: {self._told(arguments)} gives {given!r}; it must give {wanted}")
+        least = "" if self.least is None else f"at least {self.least} and "
+        number = f"a whole number of {least}at most {_MOST_DIGITS} digits"
+        wanted = "True or False" if self.gives_truth else number
+        raise BadInput(
+            f"{self._line()}: {self._told(arguments)} gives {_shown(given)}; it must give {wanted}"
+        )
+
+    def _called(self, arguments: tuple[Any, ...]) -> Any:
+        with redirect_stdout(sys.stderr):
+            return self.function(*map(_lent, arguments))
 
     def _fits(self, given: Any) -> bool:
         is_truth = isinstance(given, bool | numpy.bool_)
         if self.gives_truth or is_truth:
             return self.gives_truth and is_truth
-        whole = isinstance(given, int | numpy.integer)
-        return whole and (self.least is None or given >= self.least)
+        if not isinstance(given, int | numpy.integer) or abs(int(given)) >= 10**_MOST_DIGITS:
+            return False
+        return self.least is None or bool(given >= self.least)
+
+    def _all_fit(self, given: numpy.ndarray) -> bool:
+        if given.dtype.kind == "O":
+            return all(map(self._fits, given.flat))
+        return self.least is None or bool((given >= self.least).all())
 
     def _on_arrays(self, arguments: tuple[Any, ...], arrays: list[numpy.ndarray]) -> Any:
         shape = numpy.broadcast_shapes(*(numpy.shape(array) for array in arrays))
@@ -85,8 +138,7 @@ class OwnRule:
         given = self._at_once(arguments, shape)
         if given is not None:
             spots = numpy.unique(numpy.linspace(0, size - 1, min(size, _SPOTS), dtype=int))
-            too_small = self.least is not None and bool(numpy.any(given < self.least))
-            if not too_small and all(given.flat[spot] == alone(spot) for spot in spots):
+            if self._all_fit(given) and all(given.flat[spot] == alone(spot) for spot in spots):
                 return given
         values = [alone(index) for index in range(size)]
         return numpy.array(values, dtype=bool if self.gives_truth else None).reshape(shape)
@@ -95,20 +147,23 @@ class OwnRule:
         """What the function gives for whole arrays; None where it cannot take them."""
         try:
             with numpy.errstate(all="raise"):
-                given = numpy.broadcast_to(self.function(*arguments), shape)
-        except Exception:
+                given = numpy.broadcast_to(self._called(arguments), shape)
+        except _RAISED:
             return None
         return given if given.dtype.kind in ("b" if self.gives_truth else "iuO") else None
 
     def _on_terms(self, arguments: tuple[Any, ...]) -> Any:
         try:
-            return self.function(*arguments)
-        except Exception as error:
+            return self._called(arguments)
+        except _RAISED as error:
             raise NotForAll(f"{self._place(error)}: {self.__name__}: {said(error)}") from None
 
     def _place(self, error: BaseException) -> str:
-        line = line_of(error, self.path) or self.function.__code__.co_firstlineno
-        return f"{self.path}:{line}"
+        line = line_of(error, self.path)
+        return f"{self.path}:{line}" if line else self._line()
+
+    def _line(self) -> str:
+        return f"{self.path}:{self.function.__code__.co_firstlineno}"
 
     def _told(self, arguments: tuple[Any, ...]) -> str:
         names = inspect.signature(self.function).parameters
@@ -143,15 +198,24 @@ def _short(argument: Any) -> str:
 
 
 def executed(path: str) -> dict[str, Any]:
-    """The names that a user's file defines, in its order; what is wrong with it is `BadInput`, with the line."""
-    names: dict[str, Any] = {"__name__": path, "__file__": path}
+    """The names that a user's file defines, in its order; what is wrong with it is `BadInput`, with the line.
+
+    It is run as a module, whose imports are looked for in its own folder as well.
+    """
+    text = read_text(Path(path))
+    module = ModuleType(f"{path} of the user's own")
+    sys.modules[module.__name__] = module  # where dataclasses look for what their annotations name
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     try:
-        exec(compile(read_text(Path(path)), path, "exec"), names)
+        with redirect_stdout(sys.stderr):
+            exec(compile(text, path, "exec"), vars(module))
     except SyntaxError as error:
-        raise BadInput(f"{path}:{error.lineno}: not valid Python ({error.msg})") from None
-    except (Exception, SystemExit) as error:
+        raise BadInput(f"{path}:{error.lineno or 1}: not valid Python ({error.msg})") from None
+    except _RAISED as error:
         raise BadInput(f"{path}:{line_of(error, path) or 1}: {said(error)}") from None
-    return names
+    return vars(module)
 
 
 def again(name: str, path: str) -> OwnRule:
@@ -166,5 +230,14 @@ def line_of(error: BaseException, path: str) -> int | None:
 
 
 def said(error: BaseException) -> str:
-    """An error in a sentence."""
-    return f"{type(error).__name__}: {error}"[:200]
+    """An error in a sentence, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def _shown(value: Any) -> str:
+    """A value in a sentence, whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"something of type {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

@@ -17,7 +17,7 @@ from generators import blocks, readers
 from generators.blocks import Block
 from generators.cases import Case, CaseFile, shortest_first, spelled
 from generators.design_files import own_rules
-from generators.domain import DEFAULTS, DOMAIN_FIELDS, Domain
+from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.own_readers import OwnClass, own_classes, with_a_period
 from generators.preference import ranks, written_first
@@ -194,16 +194,8 @@ def _survey(
 
 
 def _extend_reads_more(design: Design) -> bool:
-    """Whether the design's extend depends on more than the geometry, as no release's does."""
-    seen: set[str] = set()
-
-    class Watch(SimpleNamespace):
-        def __getattribute__(self, name: str) -> Any:
-            seen.add(name)
-            return super().__getattribute__(name)
-
-    readers.extend_checkpoint(design, Watch(**vars(DEFAULTS)), 0, 64)
-    return not seen <= {*GEOMETRY, "__dict__", "__class__"}
+    """Whether the design's extend may depend on more than the geometry, as no release's does."""
+    return not {"extend_grid", "extend_row_stride"}.isdisjoint(own_rules(design))
 
 
 # Fields of a case that its reader depends on; the others are null in it.
@@ -371,21 +363,25 @@ def search_launches(
 ) -> CaseFile:
     """Every guard that refuses what would be right, and whether `context_length` tokens leave anything to be reused.
 
-    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate.
+    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards
+    exclude all of it and rightly so.
     """
     from generators.launches import launch_cases
 
     check_size(domain)
     design = design if guards else replace(design, guards=())
     cases = launch_cases(design, domain, context_length, smallest_shown=smallest, progress=progress)
+    if not cases:
+        check_accepted(design, domain, sum(len(b) for b, _ in blocks.blocks(design, domain)))
     note = f"a context of {context_length:,} tokens is taken for what can be reused"
     inert = any(case.outcome == "lost" for case in cases)
+    missing = unmodelled(domain)
     return CaseFile(
         design.name,
         domain.document(domain.size()),
         "launches",
-        True,
+        not missing,
         shortest_first(cases),
         None,
-        (note,) if inert else (),
+        (*missing, *((note,) if inert else ())),
     )

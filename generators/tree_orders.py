@@ -51,12 +51,17 @@ class TreeSearch:
         self.design, self.c = design, c
         self.page = int(grids.tree_page(c))
         self.unit = math.lcm(int(design.grid("extend", c)), self.page)
-        self.first = list(range(2 * self.unit))
+        self.first = range(2 * self.unit)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether its requests have more tokens than are searched."""
+        return 2 * self.unit > _LONGEST
 
     def run(self) -> Iterator[_Found]:
         """The shortest trace by which each kind of event makes something wrong."""
         frontier, known, told = [_State({})], set(), set[str]()
-        for _ in range(MOST_EVENTS if 2 * self.unit <= _LONGEST else 0):
+        for _ in range(0 if self.is_too_long else MOST_EVENTS):
             following = []
             for state in frontier:
                 for after, found in self._after(state):
@@ -89,7 +94,7 @@ class TreeSearch:
         tree = self._tree(state)
         tokens = [*self.first[:shared], *(-1 - i for i in range(shared, depth))]
         if not shared:
-            tokens = self.first[:depth]
+            tokens = list(self.first[:depth])
         tree.donate(tokens, Insert(0, depth, depth))
         events = (Event("extend", depth, depth, depth), Event("finish", 0, depth, node_depth=depth))
         return self._told(state, tree, "donate", events)
@@ -97,7 +102,7 @@ class TreeSearch:
     def _match(self, state: _State, length: int) -> tuple[_State, _Found | None]:
         """A prompt of so many tokens of the first request."""
         tree = self._tree(state)
-        given = tree.match(self.first[:length])
+        given = tree.match(list(self.first[:length]))
         node = int(given["node"] or 0)
         event = Event("match", length, length, node_depth=node)
         if node >= length:
@@ -137,6 +142,16 @@ class TreeSearch:
                 "split" if of_a_split else by, trace, int(wrong[0].depth), int(wrong[0].state)
             )
         return _State(tree.nodes, trace), found
+
+
+def trees_left_out(design: Design, configurations: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Why the tree of some of these configurations is not searched, as a sentence; none where all are."""
+    if TREE_RULES.isdisjoint(own_rules(design)):
+        return ()
+    searches = [TreeSearch(design, SimpleNamespace(**values)) for values in configurations]
+    left = sum(search.is_too_long for search in searches)
+    said = f"the tree is not searched where two checkpoint units exceed {_LONGEST:,} tokens"
+    return (f"{said}: {left} of {len(searches)} configurations",) if left else ()
 
 
 def tree_cases(design: Design, configurations: Iterable[Mapping[str, Any]]) -> list[Case]:

@@ -82,9 +82,9 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
     return replace(
         orders,
         kind="all",
-        complete=grids.complete and orders.complete,
+        complete=grids.complete and orders.complete and launches.complete,
         cases=shortest_first((*cases, *launches.cases)),
-        notes=(*grids.notes, *orders.notes, *launches.notes),
+        notes=tuple(dict.fromkeys((*grids.notes, *orders.notes, *launches.notes))),
     )
 
 
@@ -125,7 +125,8 @@ def run(
     else:
         _print(output, found)
         if out is not None:
-            output.note(f"{len(found.cases)} cases written to {out}")
+            number = len(found.cases)
+            output.note(f"{number} case{'' if number == 1 else 's'} written to {out}")
     if any(codes.CODES[case.code].severity != "note" for case in found.cases):
         return 1
     return 0 if found.complete else 4

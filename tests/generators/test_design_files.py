@@ -6,11 +6,12 @@ import numpy
 import pytest
 
 from generators.design_files import own_rules, read_design, rules, switches
-from generators.domain import Domain, parse_axis
+from generators.domain import DEFAULTS, Domain, parse_axis
 from generators.errors import BadInput, Vacuous
 from generators.faults import RIGHT, Fault
+from generators.limits import Limits
 from generators.orders import search_orders
-from generators.search import search
+from generators.search import search, search_launches
 from spec.sglang.designs import CURRENT, design_named
 
 # Small numbers, whose orders are few: a grid of 8 tokens, pages of one token unless one is given.
@@ -97,6 +98,15 @@ def test_a_right_rule_of_ones_own_is_shown_right_for_all_lengths(tmp_path):
     assert found.complete and not found.cases
 
 
+@pytest.mark.parametrize("base", ["sglang-0.5.20", "sglang-0.5.23"])
+@pytest.mark.parametrize("dcp", [1, 2])
+def test_a_depth_of_ones_own_is_looked_at_with_and_without_dcp(base, dcp, tmp_path):
+    text = "def extend_depth(grid, prefix, end): return end\ndef extend_donates(grid, chunk, prefix, end): return end > prefix\n"
+    own = design(tmp_path, f"BASE = {base!r}\n{text}")
+    found = search(own, Domain({"page_size": (2,), "dcp_size": (dcp,)}))
+    assert {"GP201", "GP204"} <= {case.code for case in found.cases}
+
+
 def test_a_rule_that_branches_is_searched_but_not_shown(tmp_path):
     text = "def decode_state(seq_len):\n    return seq_len if seq_len > 0 else 0\n"
     with pytest.raises(
@@ -156,6 +166,15 @@ BAD = (
     ("def decode_grid(c): return 0.5", "gives 0.5"),
     ("def decode_grid(c):\n    return c.page", r"mine.py:2: decode_grid\(c=page_size 1.*AttributeError"),
     ("def swap(grid, seq_len, lookahead): return 1", "gives 1; it must give True or False"),
+    ("def swap(grid, seq_len, lookahead): raise SystemExit(0)", r"mine.py:1: swap\(.*SystemExit"),
+    ("def decode_grid(c): return 10**5000", "gives something of type int; .* at most 100 digits"),
+    ("def decode_state(seq_len): return seq_len + 10**5000", "at most 100 digits"),
+    ("def decode_state(seq_len): raise ValueError('a\\nb')", "ValueError: a b"),
+    ("def decode_state(seq_len): return 'x' * 1000", r"x\.\.\.; it must give"),
+    ("def decode_grid(c):\n    c.page_size *= 3\n    return 8", r"mine.py:2: .*must not change the configuration \(page_size\)"),
+    ("_n = []\ndef decode_state(seq_len):\n    _n.append(0)\n    return len(_n)", "gives 1, and then 2; it must give the same"),
+    ("class _Odd:\n    def __repr__(self): raise ValueError\ndef decode_state(seq_len): return _Odd()", "something of type _Odd"),
+    ("x = 1\0", "mine.py:1: not valid Python|null bytes"),
     ("def guard_x(c):\n    return 1 // (c.page_size - 1) > 0", r"mine.py:2: guard_x\(.*ZeroDivisionError"),
 )  # fmt: skip
 
@@ -167,8 +186,58 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, said):
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match=r"^[^:]*none.py: cannot be read"):
         read_design(tmp_path / "none.py")
+
+
+def test_a_rule_that_adds_in_place_is_what_it_is_for_plain_integers(tmp_path):
+    text = "def decode_state(seq_len):\n    seq_len += 1\n    return seq_len - 1\n"
+    own, lengths = design(tmp_path, text).decode_state, numpy.arange(1, 50)
+    assert own(lengths).tolist() == lengths.tolist() == list(range(1, 50))
+
+
+def test_a_file_may_have_dataclasses_and_import_from_its_folder_and_read_its_base(tmp_path):
+    (tmp_path / "beside_mine.py").write_text("def up(grid, n): return -(-n // grid) * grid\n")
+    text = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "from beside_mine import up\nBASE = 'sglang-0.5.20'\n\n\n"
+        "@dataclass\nclass Page:\n    size: int\n\n\n"
+        "def decode_grid(c):\n    return up(Page(c.page_size).size, 9) + len(BASE)\n"
+    )
+    own = design(tmp_path, text)
+    assert own_rules(own) == ("decode_grid",)
+    assert own.decode_grid(DEFAULTS) == 9 + len("sglang-0.5.20")
+
+
+def test_what_a_file_prints_is_not_among_the_results(tmp_path, capsys):
+    text = "print('one')\ndef decode_state(seq_len):\n    print('two')\n    return seq_len\n"
+    assert design(tmp_path, text).decode_state(8) == 8
+    assert capsys.readouterr() == ("", "one\ntwo\ntwo\n")
+
+
+def test_a_search_that_ends_at_the_most_cases_is_not_complete():
+    domain = Domain({"page_size": (64,), "dcp_size": (8,)})
+    found = search_orders(design_named("sglang-0.5.18"), domain, limits=Limits(cases=1), jobs=1)
+    assert len(found.cases) == 1 and not found.complete and "until 1" in found.notes[-1]
+
+
+def test_a_tree_that_is_too_large_to_be_searched_is_not_called_searched(tmp_path):
+    own = design(tmp_path, PLANTED["split_below"][0])
+    domain = Domain({**{name: (n,) for name, n in SMALL.items()}, "page_size": (1 << 14,)})
+    domain = Domain({**domain.axes, "mamba_track_interval": (1 << 14,)})
+    found = search_orders(own, domain, limits=Limits(events=2), jobs=1)
+    assert not found.complete and "the tree is not searched" in found.notes[0]
+    assert "1 of 1" in found.notes[0]
+
+
+def test_a_strategy_without_a_model_is_not_called_looked_at():
+    found = search_launches(CURRENT, Domain({"strategy": ("no_buffer", "extra_buffer")}), 4096)
+    assert not found.complete and "not modelled" in found.notes[0]
+
+
+def test_launches_of_which_the_guards_leave_nothing_are_vacuous():
+    with pytest.raises(Vacuous, match="exclude every configuration"):
+        search_launches(CURRENT, Domain({"page_size": (3,)}), 4096)
 
 
 def test_all_else_is_the_bases_own(tmp_path):
@@ -178,3 +247,12 @@ def test_all_else_is_the_bases_own(tmp_path):
         and own.swap is CURRENT.swap
         and own_rules(own) == ("decode_grid",)
     )
+
+
+def test_a_state_on_a_node_of_another_depth_is_reused_too():
+    axes = {"dcp_size": (2,), "mamba_chunk_size": (8,), "mamba_track_interval": (3,)}
+    found = search_launches(design_named("sglang-0.5.18"), Domain(axes), 5)
+    assert not found.cases, (
+        "the state of 3 tokens hangs on the node of 2, which a prompt of 5 is given"
+    )
+    assert search_launches(design_named("sglang-0.5.18"), Domain(axes), 2).cases
