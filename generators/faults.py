@@ -13,8 +13,9 @@ from generators.cases import Case
 from generators.design_files import read_design
 from generators.domain import DEFAULT_CONTEXT, Domain, parse_axis
 from generators.errors import Inconclusive
+from generators.launches import search_launches
 from generators.orders import search_orders
-from generators.search import search, search_launches
+from generators.search import search
 from spec.sglang.designs import Design, design_named
 
 FILE = Path(__file__).parents[1] / "recipes" / "faults" / "reports.toml"

@@ -7,7 +7,7 @@ what is right, and of grids beyond every prompt (`docs/faults.md`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,12 +15,13 @@ import numpy
 
 from generators import blocks, codes
 from generators.blocks import Block
-from generators.cases import Case, Event, spelled
+from generators.cases import Case, CaseFile, Event, shortest_first, spelled
 from generators.codes import Code
 from generators.domain import DOMAIN_FIELDS, Domain
+from generators.limits import Progress, silent
 from generators.own_readers import own_classes, with_a_period
 from generators.preference import ranks, written_first
-from generators.search import broken_by_extends
+from generators.search import broken_by_extends, check_accepted, check_size, unmodelled
 from spec.numbers import both, either, largest, lcm, negation, smallest
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -194,4 +195,37 @@ def _case(design: Design, klass: _Class, found: _Best) -> Case:
         depths={"state": depth, "node": None if inert else depth, "replayed": None if inert else 0},
         klass=dict(klass.document),
         members=found.members,
+    )
+
+
+def search_launches(
+    design: Design,
+    domain: Domain,
+    context_length: int,
+    *,
+    guards: bool = True,
+    smallest: bool = False,
+    progress: Progress = silent,
+) -> CaseFile:
+    """Every guard that refuses what would be right, and whether `context_length` tokens leave anything to be reused.
+
+    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards
+    exclude all of it and rightly so.
+    """
+    check_size(domain)
+    design = design if guards else replace(design, guards=())
+    cases = launch_cases(design, domain, context_length, smallest_shown=smallest, progress=progress)
+    if not cases:
+        check_accepted(design, domain, sum(len(b) for b, _ in blocks.blocks(design, domain)))
+    note = f"a context of {context_length:,} tokens is taken for what can be reused"
+    inert = any(case.outcome == "lost" for case in cases)
+    missing = unmodelled(domain)
+    return CaseFile(
+        design.name,
+        domain.document(domain.size()),
+        "launches",
+        not missing,
+        shortest_first(cases),
+        None,
+        (*missing, *((note,) if inert else ())),
     )

@@ -1,11 +1,17 @@
-"""How far a search of orders goes."""
+"""How far a search goes, and whom it tells how far it is."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 MOST_EVENTS = 8
+Progress = Callable[[str, int, int], None]
+
+
+def silent(text: str, done: int, total: int) -> None:
+    """Tell nobody what is known, how much is done and of how much."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ grids (`moves`), and the shortest trace of each class is shrunk to the fewest to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ from generators.codes import Code
 from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.groups import groups
-from generators.limits import Limits
+from generators.limits import Limits, Progress, silent
 from generators.moves import Move
 from generators.preference import ranks, written_first
 from generators.processes import cores, in_order
@@ -37,7 +37,6 @@ from spec.sglang.rules import grids
 ALONE = "alone"
 _OF_AN_OWN_GROUP = 3
 _WORTH_A_PROCESS = 8  # groups that are searched before another process has started
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -216,10 +215,6 @@ def case_of(
     )
 
 
-def _silent(text: str, done: int, total: int) -> None:
-    pass
-
-
 def _groups(
     design: Design, domain: Domain, guards: bool, smallest: bool, found: Orders
 ) -> Iterator[tuple[dict[str, Any], int]]:
@@ -247,7 +242,7 @@ def find_orders(
     smallest: bool = False,
     limits: Limits = Limits(),
     jobs: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Orders:
     """The orders of events that end with a wrong checkpoint.
 
@@ -297,7 +292,7 @@ def search_orders(
     smallest: bool = False,
     limits: Limits = Limits(),
     jobs: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> CaseFile:
     """Every class of orders that ends with a wrong checkpoint, as cases.
 

@@ -6,8 +6,8 @@ For an extend, whose lengths are unbounded, a class that was not found is shown 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,7 @@ from generators.cases import Case, CaseFile, shortest_first, spelled
 from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
+from generators.limits import Progress, silent
 from generators.own_readers import OwnClass, own_classes, with_a_period
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
@@ -27,7 +28,6 @@ from spec.sglang.checkpoints import misplaced
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass
@@ -60,10 +60,6 @@ class _Survey:
     periods: dict[tuple[str, int], _Best] = field(default_factory=dict)
     extends: dict[ExtendClass, _Best] = field(default_factory=dict)
     own: dict[OwnClass, _Best] = field(default_factory=dict)
-
-
-def _silent(text: str, done: int, total: int) -> None:
-    pass
 
 
 def _offer_groups(
@@ -312,7 +308,7 @@ def search(
     guards: bool = True,
     smallest: bool = False,
     close: bool = True,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> CaseFile:
     """Every class of configurations in the domain that the grid rules break, with a representative each.
 
@@ -349,39 +345,4 @@ def search(
         cases,
         None,
         notes,
-    )
-
-
-def search_launches(
-    design: Design,
-    domain: Domain,
-    context_length: int,
-    *,
-    guards: bool = True,
-    smallest: bool = False,
-    progress: Progress = _silent,
-) -> CaseFile:
-    """Every guard that refuses what would be right, and whether `context_length` tokens leave anything to be reused.
-
-    Without `guards` none refuses.  Raises `BadInput` for a domain too large to enumerate, `Vacuous` where the guards
-    exclude all of it and rightly so.
-    """
-    from generators.launches import launch_cases
-
-    check_size(domain)
-    design = design if guards else replace(design, guards=())
-    cases = launch_cases(design, domain, context_length, smallest_shown=smallest, progress=progress)
-    if not cases:
-        check_accepted(design, domain, sum(len(b) for b, _ in blocks.blocks(design, domain)))
-    note = f"a context of {context_length:,} tokens is taken for what can be reused"
-    inert = any(case.outcome == "lost" for case in cases)
-    missing = unmodelled(domain)
-    return CaseFile(
-        design.name,
-        domain.document(domain.size()),
-        "launches",
-        not missing,
-        shortest_first(cases),
-        None,
-        (*missing, *((note,) if inert else ())),
     )

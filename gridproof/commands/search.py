@@ -62,8 +62,9 @@ class Wanted:
 
 def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, Any]) -> CaseFile:
     """The cases of one kind, or of all; of all, orders whose code the grids alone give are not told again."""
+    from generators.launches import search_launches
     from generators.orders import search_orders
-    from generators.search import search, search_launches
+    from generators.search import search
 
     if wanted.kind == "configurations":
         return search(design, domain, **options)

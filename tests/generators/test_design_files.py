@@ -9,9 +9,10 @@ from generators.design_files import own_rules, read_design, rules, switches
 from generators.domain import DEFAULTS, Domain, parse_axis
 from generators.errors import BadInput, Vacuous
 from generators.faults import RIGHT, Fault
+from generators.launches import search_launches
 from generators.limits import Limits
 from generators.orders import search_orders
-from generators.search import search, search_launches
+from generators.search import search
 from spec.sglang.designs import CURRENT, design_named
 
 # Small numbers, whose orders are few: a grid of 8 tokens, pages of one token unless one is given.
