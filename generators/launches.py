@@ -17,9 +17,11 @@ from generators import blocks, codes
 from generators.blocks import Block
 from generators.cases import Case, CaseFile, Event, shortest_first, spelled
 from generators.codes import Code
+from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.limits import Progress, silent
 from generators.own_readers import own_classes, with_a_period
+from generators.own_rules import OwnRule
 from generators.preference import ranks, written_first
 from generators.search import broken_by_extends, check_accepted, check_size, unmodelled
 from spec.numbers import both, either, largest, lcm, negation, smallest
@@ -122,7 +124,7 @@ def _refused_alone(design: Design, guard: Guard, block: Block) -> numpy.ndarray:
 
 
 def _refused(design: Design, block: Block) -> Iterator[tuple[_Class, Block]]:
-    known = ABOUT_DEPTHS | {g.name for g in design.guards if hasattr(g.accepts, "function")}
+    known = ABOUT_DEPTHS | {g.name for g in design.guards if isinstance(g.accepts, OwnRule)}
     for guard in design.guards:
         if guard.name in known:
             refused = block.where(_refused_alone(design, guard, block))
@@ -220,6 +222,10 @@ def search_launches(
     note = f"a context of {context_length:,} tokens is taken for what can be reused"
     inert = any(case.outcome == "lost" for case in cases)
     missing = unmodelled(domain)
+    if own_rules(design) and any(case.outcome == "right" for case in cases):
+        missing.append(
+            "that what is refused would break nothing was looked at around the grids, not shown"
+        )
     return CaseFile(
         design.name,
         domain.document(domain.size()),

@@ -10,6 +10,7 @@ from generators.errors import BadInput
 from generators.stories import Story, Verifies, follower_of, verified_follower
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import Design, UnknownDesign, design_named, design_of_engine
+from spec.sglang.request import as_few_as_accept
 
 _OF_A_STORY = ("decode", "other_batch", "allocation_failure")
 
@@ -56,8 +57,7 @@ def verifies_of(case: Case) -> Verifies | None:
         return None
     most, accepts = c.speculative_num_draft_tokens, list[int]()
     for event in events:
-        full, rest = divmod(event.tokens, most)
-        accepts += [*(most,) * full, *([rest] if rest else [])]
+        accepts += as_few_as_accept(event.tokens, most)
     story = Verifies(prompt.seq_len, tuple(accepts), result.tokens, case.grammar)
     return story if _ends_wrong(verified_follower, design, c, story) else None
 

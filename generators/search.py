@@ -21,6 +21,7 @@ from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.limits import Progress, silent
 from generators.own_readers import OwnClass, own_classes, with_a_period
+from generators.own_rules import NotForAll
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
 from spec.sglang import witnesses
@@ -323,11 +324,15 @@ def search(
     exact, complete = set(survey.extends), True
     notes: tuple[str, ...] = ()
     if close:
-        from generators.closing import close_extends, close_own
+        from generators.closing import Closed, close_extends, close_own
 
-        closed = close_extends(
-            design, domain, guards, survey.configurations, survey.extends, progress
-        )
+        try:
+            closed = close_extends(
+                design, domain, guards, survey.configurations, survey.extends, progress
+            )
+        except (NotForAll, BadInput) as why:
+            note = f"not shown that no extend goes wrong otherwise ({why})"
+            closed = Closed(complete=False, exact=set(), notes=(note,))
         others = [klass for klass in own_classes(design) if klass not in survey.own]
         left = close_own(design, domain, guards, others)
         exact, complete = closed.exact, closed.complete and not left

@@ -6,22 +6,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpu_checks.serving.request import Donation
-from spec.sglang.rules import grids, lookup
+from spec.sglang.rules import grids, lookup, tree
+from spec.sglang.rules.tree import Node
 
 
 @dataclass
 class Tree:
-    """Nodes by their depth (tokens) in one configuration; all requests run the same tokens as far as they go."""
+    """Nodes by their depth (tokens) in one configuration; all requests run the same tokens as far as they go.
+
+    What a node keeps and what a match gives is asked of the rules, which know each donation by its number, from 1.
+    """
 
     c: Any
-    nodes: dict[int, Donation] = field(default_factory=dict)
+    nodes: dict[int, Node] = field(default_factory=dict)
+    donations: list[Donation] = field(default_factory=list)
 
     def insert(self, donation: Donation) -> None:
-        """Hang a state on its node; a node that has a state keeps it."""
-        self.nodes.setdefault(donation.node, donation)
+        """Hang a state on its node."""
+        self.donations.append(donation)
+        node = self.nodes.get(donation.node, Node(donation.node))
+        self.nodes[donation.node] = tree.donated(node, len(self.donations))
 
     def match(self, prompt: int) -> Donation | None:
-        """What a prompt of so many tokens is given: what hangs on the deepest node; None where nothing does."""
+        """What a prompt of so many tokens is given; None where nothing is."""
         longest = lookup.longest_given(int(grids.tree_page(self.c)), prompt)
-        node = max((depth for depth in self.nodes if depth <= longest), default=0)
-        return self.nodes.get(node)
+        given = tree.given(self.nodes[d] for d in sorted(self.nodes) if d <= longest)
+        return self.donations[int(given.state) - 1] if given.has_state else None

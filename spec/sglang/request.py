@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 from spec.sglang import life
@@ -84,6 +85,14 @@ class Request:
     stopped: bool = False
 
 
+def as_few_as_accept(tokens: int, most: int) -> Iterator[int]:
+    """What each of the fewest verifies accepts that accept so many tokens together: full ones, and the rest last."""
+    full, rest = divmod(tokens, most)
+    yield from repeat(most, full)
+    if rest:
+        yield rest
+
+
 class Scheduler:
     """The events of one request under a design and a configuration; each gives the request after it."""
 
@@ -149,7 +158,7 @@ class Scheduler:
         most, to = int(self.c.speculative_num_draft_tokens), r.length + tokens
         while r.length < to:
             r = self._past_idle_verifies(r, to)
-            r = self.verify(r, min(most, to - r.length))
+            r = self.verify(r, next(as_few_as_accept(to - r.length, most)))
         return r
 
     def _past_idle_verifies(self, r: Request, to: int) -> Request:
@@ -174,7 +183,7 @@ class Scheduler:
     def mixed_batch(self, r: Request) -> Request:
         """Let the next step run in one batch with a chunk of another prompt (`--enable-mixed-chunk`).
 
-        Source: SGLang 0.5.18 to 0.5.23, `managers/schedule_batch.py` (`mix_with_running`): the rows of running requests
+        Source: SGLang 0.5.17 to 0.5.23, `managers/schedule_batch.py` (`mix_with_running`): the rows of running requests
         have no track mask.
         """
         return replace(r, mixes=True)

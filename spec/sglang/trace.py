@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Protocol
 
-from spec.sglang.request import STEP, Request, Scheduler
+from spec.sglang.request import STEP, Request, Scheduler, as_few_as_accept
 
 COMPUTES = ("extend", "decode", "verify")
 SERVED = (
@@ -104,9 +104,9 @@ def _passes(scheduler: Scheduler, r: Request, event: Event) -> Iterator[Request]
             r = scheduler.decode(r, length)
             yield r
     else:
-        while r.length < event.seq_len:
-            left = event.seq_len - r.length
-            r = scheduler.verify(r, min(int(scheduler.c.speculative_num_draft_tokens), left))
+        most = int(scheduler.c.speculative_num_draft_tokens)
+        for accepted in as_few_as_accept(event.tokens, most):
+            r = scheduler.verify(r, accepted)
             yield r
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from generators.design_files import own_rules, read_design, rules, switches
 from generators.domain import DEFAULTS, Domain, parse_axis
-from generators.errors import BadInput, Vacuous
+from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.faults import RIGHT, Fault
 from generators.launches import search_launches
 from generators.limits import Limits
@@ -111,7 +111,7 @@ def test_a_depth_of_ones_own_is_looked_at_with_and_without_dcp(base, dcp, tmp_pa
 def test_a_rule_that_branches_is_searched_but_not_shown(tmp_path):
     text = "def decode_state(seq_len):\n    return seq_len if seq_len > 0 else 0\n"
     with pytest.raises(
-        Exception, match=r"mine.py:2: decode_state: TypeError: a rule branched on a formula"
+        Inconclusive, match=r"mine.py:2: decode_state: TypeError: a rule branched on a formula"
     ):
         search(design(tmp_path, text), Domain({"page_size": (64,), "dcp_size": (8,)}))
 
@@ -257,3 +257,14 @@ def test_a_state_on_a_node_of_another_depth_is_reused_too():
         "the state of 3 tokens hangs on the node of 2, which a prompt of 5 is given"
     )
     assert search_launches(design_named("sglang-0.5.18"), Domain(axes), 2).cases
+
+
+def test_that_a_refused_launch_breaks_nothing_is_not_called_shown_for_own_rules(tmp_path):
+    domain = Domain({"page_size": (64,), "dcp_size": (8,), "mamba_track_interval": (96,)})
+    released = search_launches(CURRENT, domain, 32768)
+    own = design(tmp_path, "def decode_state(seq_len):\n    return seq_len if seq_len > 0 else 0\n")
+    found = search_launches(own, domain, 32768)
+    assert (
+        [case.code for case in found.cases] == [case.code for case in released.cases] == ["GP006"]
+    )
+    assert released.complete and not found.complete and "not shown" in found.notes[0]
