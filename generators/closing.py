@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy
-
-from generators.blocks import accepted, blocks, other_fields
+from generators.blocks import other_fields
 from generators.domain import DOMAIN_FIELDS, Axis, Domain
 from generators.errors import BadInput
 from generators.own_readers import OwnClass
 from generators.own_rules import NotForAll
-from generators.readers import GEOMETRY, ExtendClass, extend_classes
+from generators.readers import ExtendClass, extend_classes
+from generators.separators import SEPARATORS, Geometry, Separation
 from spec.numbers import Truth, both, either, negation
 from spec.prove import shown
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
 from spec.sglang.designs import Design
-from spec.sglang.rules import grids
 from spec.theorem import Setting, Statement, Theorem
 
-# Predicates by which the configurations that a class breaks may differ from those it does not.
-SEPARATORS: dict[str, Callable[[Any], Truth]] = {
-    "the tree page is above one token": lambda c: grids.tree_page(c) > 1,
-    "the page is above the model chunk": lambda c: c.page_size > c.mamba_chunk_size,
-    "dcp widens a page above one token": lambda c: both(c.page_size > 1, c.dcp_size > 1),
-    "the page is above one token": lambda c: c.page_size > 1,
-    "dcp is on": lambda c: c.dcp_size > 1,
-    "the tree page is no divisor of the cache chunk": lambda c: (
-        grids.cache_chunk_size(c) % grids.tree_page(c) != 0
-    ),
-    "the cache chunk is above one tree page or no divisor of it": lambda c: (
-        grids.tree_page(c) % grids.cache_chunk_size(c) != 0
-    ),
-    "the checkpoint grid is above the cache chunk": lambda c: (
-        grids.checkpoint_grid(c) > grids.cache_chunk_size(c)
-    ),
-}
 _LISTED = 16
 _EXTEND = {"prefix": 0, "tokens": 1}
-# Page, dcp and chunk: all that an extend of the modelled releases depends on.
-Geometry = tuple[int, int, int]
-MOST_GEOMETRIES = 256
+_MOST_TRIED = 4  # separators of one class that the solver is asked about
 
 
 class Broken(Protocol):
-    """What was found of one class: how many configurations it breaks, and which geometries."""
+    """What was found of one class: how many configurations it breaks."""
 
     members: int
-    geometries: set[Geometry]
 
 
 @dataclass(frozen=True)
@@ -158,19 +136,11 @@ def _all_shown(theorems: Iterable[Theorem]) -> bool:
     return True
 
 
-def _shown_absent(design: Design, domain: Domain, klass: ExtendClass, guards: bool) -> bool:
-    """Whether the class is shown to break nothing; the configurations of a list are looked at geometry by geometry."""
-    if not domain.listed and _shown_for_all(design, domain, klass, guards):
-        return True
-    return _shown_one_by_one(design, domain, klass, guards, set())
-
-
 def _shown_one_by_one(
-    design: Design, domain: Domain, klass: ExtendClass, guards: bool, broken: set[Geometry]
+    design: Design, domain: Domain, klass: ExtendClass, geometries: Collection[Geometry] | None
 ) -> bool:
-    """Whether the solver shows it for each geometry apart, those left out that are known to break."""
-    geometries = _geometries(design, domain, guards) - broken
-    if len(geometries) > MOST_GEOMETRIES:
+    """Whether the solver shows for each of these geometries apart that the class does not break it."""
+    if geometries is None:
         return False
     for page, dcp, chunk in sorted(geometries):
         axes = {
@@ -184,35 +154,26 @@ def _shown_one_by_one(
     return True
 
 
-def _geometries(design: Design, domain: Domain, guards: bool) -> set[Geometry]:
-    """Page, dcp and chunk of every configuration of the domain, each combination once."""
-    found: set[Geometry] = set()
-    for block, _ in blocks(design, domain, guards):
-        if len(block):
-            rows = numpy.stack([block.numeric[n] for n in GEOMETRY], axis=1)
-            found |= {(int(p), int(d), int(c)) for p, d, c in numpy.unique(rows, axis=0)}
-    return found
+def _shown_to_break_no_other(
+    design: Design,
+    domain: Domain,
+    klass: ExtendClass,
+    guards: bool,
+    separation: Separation,
+    besides: Sequence[Callable[[Any], Truth] | None],
+) -> bool:
+    """Whether the class is shown to break no configuration but those that one of `besides` names (None: none at all).
+
+    The configurations of a list are looked at geometry by geometry.
+    """
+    at_once = not domain.listed and any(
+        _shown_for_all(design, domain, klass, guards, members) for members in besides
+    )
+    return at_once or _shown_one_by_one(design, domain, klass, separation.whole)
 
 
 def _cuts(others: Mapping[str, Any]) -> bool:
     return others["chunked_prefill_size"] != -1
-
-
-def _separator(
-    design: Design, domain: Domain, guards: bool, klass: ExtendClass, members: int
-) -> Callable[[Any], Truth] | None:
-    """A named predicate that holds for as many configurations as the class breaks."""
-    for predicate in SEPARATORS.values():
-        count = 0
-        for block, _ in blocks(design, domain, False):
-            chosen = accepted(design, block) if guards else block
-            applies = klass.prefix_on_page or _cuts(block.others)
-            if applies and len(chosen):
-                c = chosen.c
-                count += int(both(predicate(c), klass.rule_applies(design, c)).sum())
-        if count == members:
-            return predicate
-    return None
 
 
 def close_own(
@@ -248,6 +209,7 @@ def close_extends(
     guards: bool,
     configurations: int,
     found: Mapping[ExtendClass, Broken],
+    separations: Mapping[ExtendClass, Separation],
     progress: Callable[[str, int, int], None],
 ) -> Closed:
     """Show that classes not found do not exist, and that those found break no more configurations than counted.
@@ -258,8 +220,9 @@ def close_extends(
     classes = extend_classes(design)
     for done, klass in enumerate(classes):
         progress("showing that there is no other", done, len(classes))
+        separation = separations[klass]
         if klass not in found:
-            if not _shown_absent(design, domain, klass, guards):
+            if not _shown_to_break_no_other(design, domain, klass, guards, separation, [None]):
                 complete = False
                 where = "on" if klass.prefix_on_page else "off"
                 notes.append(
@@ -269,14 +232,8 @@ def close_extends(
         elif found[klass].members == configurations:
             exact.add(klass)
         else:
-            separator = (
-                None
-                if domain.listed
-                else _separator(design, domain, guards, klass, found[klass].members)
-            )
-            if (separator and _shown_for_all(design, domain, klass, guards, separator)) or (
-                _shown_one_by_one(design, domain, klass, guards, found[klass].geometries)
-            ):
+            members = [SEPARATORS[name] for name in separation.agreeing[:_MOST_TRIED]]
+            if _shown_to_break_no_other(design, domain, klass, guards, separation, members):
                 exact.add(klass)
     progress("showing that there is no other", len(classes), len(classes))
     return Closed(complete, exact, tuple(notes))

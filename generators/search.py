@@ -24,6 +24,7 @@ from generators.own_readers import OwnClass, own_classes, with_a_period
 from generators.own_rules import NotForAll
 from generators.preference import ranks, written_first
 from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
+from generators.separators import Geometry, Separation
 from spec.sglang import witnesses
 from spec.sglang.checkpoints import misplaced
 from spec.sglang.designs import Design
@@ -39,7 +40,6 @@ class _Best:
     rank: Any = None
     configuration: dict[str, Any] = field(default_factory=dict)
     lengths: Any = None
-    geometries: set[tuple[int, int, int]] = field(default_factory=set)
 
     def offer(
         self,
@@ -55,8 +55,12 @@ class _Best:
 
 @dataclass
 class _Survey:
-    """What enumeration found: classes by reader, and of those of which no period is known."""
+    """What enumeration found: classes by reader, and of those of which no period is known.
 
+    `separations`: for each class of extends what the geometries of the domain leave of the separators.
+    """
+
+    separations: dict[ExtendClass, Separation]
     configurations: int = 0
     periods: dict[tuple[str, int], _Best] = field(default_factory=dict)
     extends: dict[ExtendClass, _Best] = field(default_factory=dict)
@@ -122,6 +126,7 @@ def _survey_extends(
 ) -> None:
     distinct, inverse = _distinct(block, reads_more)
     for klass, (prefixes, ends) in _shortest_failures(design, distinct).items():
+        _separate(design, klass, distinct, ends >= 0, survey.separations[klass], reads_more)
         members = numpy.flatnonzero((ends >= 0)[inverse])
         if not len(members):
             continue
@@ -129,8 +134,24 @@ def _survey_extends(
         lengths = (int(prefixes[inverse[where]]), int(ends[inverse[where]]))
         best = survey.extends.setdefault(klass, _Best())
         best.offer(len(members), rank[where], block.at(where), lengths)
-        if not reads_more:
-            best.geometries |= _geometries_of(distinct.where(ends >= 0))
+
+
+def _separate(
+    design: Design,
+    klass: ExtendClass,
+    block: Block,
+    broken: numpy.ndarray,
+    separation: Separation,
+    reads_more: bool,
+) -> None:
+    """Enter what is broken, and what is not, of those configurations of a block that use the rule of the class."""
+    if reads_more:  # whether it breaks is then no matter of a geometry
+        separation.agreeing = ()
+        separation.spare(_geometries_of(block))
+        return
+    uses = numpy.broadcast_to(klass.rule_applies(design, block.c), broken.shape).astype(bool)
+    using = block.where(uses)
+    separation.see(using.c, broken[uses], _geometries_of(using.where(~broken[uses])))
 
 
 def broken_by_extends(design: Design, block: Block) -> numpy.ndarray:
@@ -142,9 +163,10 @@ def broken_by_extends(design: Design, block: Block) -> numpy.ndarray:
     return broken[inverse]
 
 
-def _geometries_of(block: Block) -> set[tuple[int, int, int]]:
+def _geometries_of(block: Block) -> Iterator[Geometry]:
     columns = (block.numeric[n] for n in GEOMETRY)
-    return {(int(p), int(d), int(c)) for p, d, c in zip(*columns, strict=True)}
+    for page, dcp, chunk in zip(*columns, strict=True):
+        yield int(page), int(dcp), int(chunk)
 
 
 def _shortest_failures(
@@ -173,7 +195,8 @@ def _shortest_failures(
 def _survey(
     design: Design, domain: Domain, guards: bool, smallest: bool, progress: Progress
 ) -> _Survey:
-    survey, done, total = _Survey(), 0, domain.size()
+    separations = {klass: Separation() for klass in readers.extend_classes(design)}
+    survey, done, total = _Survey(separations), 0, domain.size()
     order = written_first(domain, smallest)
     reads_more, own = _extend_reads_more(design), own_classes(design)
     for block, points in blocks.blocks(design, domain, guards):
@@ -328,7 +351,13 @@ def search(
 
         try:
             closed = close_extends(
-                design, domain, guards, survey.configurations, survey.extends, progress
+                design,
+                domain,
+                guards,
+                survey.configurations,
+                survey.extends,
+                survey.separations,
+                progress,
             )
         except (NotForAll, BadInput) as why:
             note = f"not shown that no extend goes wrong otherwise ({why})"
