@@ -12,19 +12,16 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import numpy
-
-from generators import blocks, codes
+from generators import codes
 from generators.cases import Case, CaseFile, Event, shortest_first, spelled
 from generators.codes import Code
 from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
-from generators.groups import groups
+from generators.groups import representatives
 from generators.limits import Limits, Progress, silent
 from generators.moves import Move
-from generators.preference import ranks, written_first
 from generators.processes import cores, in_order
-from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
+from generators.search import check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
 from generators.traces import Found, Trace, TraceSearch
 from generators.tree_orders import tree_cases, trees_left_out
@@ -74,17 +71,22 @@ class _Best:
 
 @dataclass
 class Orders:
-    """What was found so far in `searched` of all `groups`.
+    """What was found so far in a domain of so many configurations.
 
-    `closed`: whether no longer trace can add a state; `cut`: whether a search ended at the most cases wanted.
+    `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a state; `cut`: whether a search ended at the most cases wanted.
     """
 
+    configurations: int
+    shown: tuple[dict[str, Any], ...]
     best: dict[OrderClass, _Best] = field(default_factory=dict)
-    configurations: int = 0
-    groups: int = 0
     searched: int = 0
     closed: bool = True
     cut: bool = False
+
+    @property
+    def groups(self) -> int:
+        """How many searches it takes: one for each configuration that stands for others."""
+        return len(self.shown)
 
     @property
     def complete(self) -> bool:
@@ -215,25 +217,6 @@ def case_of(
     )
 
 
-def _groups(
-    design: Design, domain: Domain, guards: bool, smallest: bool, found: Orders
-) -> Iterator[tuple[dict[str, Any], int]]:
-    """One configuration of each group, the one a person would write, with how many it stands for.
-
-    Of a design with rules of a user's own, which may tell a group's configurations apart, some more of each.
-    """
-    order, most = written_first(domain, smallest), _OF_AN_OWN_GROUP if own_rules(design) else 1
-    for block, _ in blocks.blocks(design, domain, guards):
-        found.configurations += len(block)
-        if len(block) and block.others["strategy"] in MODELLED_STRATEGIES:
-            rank = ranks(order, block.numeric, smallest)
-            for members in groups(design, block):
-                shown = members[numpy.argsort(rank[members], kind="stable")][:most]
-                parts = numpy.array_split(members, len(shown))
-                for index, part in zip(shown, parts, strict=True):
-                    yield block.at(int(index)), len(part)
-
-
 def find_orders(
     design: Design,
     domain: Domain,
@@ -249,10 +232,11 @@ def find_orders(
     Stops at a limit or at Ctrl-C, with what was found so far and `complete` false.  `jobs`: processes; None: one for
     each core, where there is work for them.
     """
-    found, own = Orders(), own_rules(design)
-    todo = list(_groups(design, domain, guards, smallest, found))
-    check_accepted(design, domain, found.configurations)
-    found.groups = len(todo)
+    own = own_rules(design)
+    most = _OF_AN_OWN_GROUP if own else 1
+    configurations, todo = representatives(design, domain, guards, smallest, most)
+    check_accepted(design, domain, configurations)
+    found = Orders(configurations, tuple(values for values, _ in todo))
     jobs = min(cores(), 1 + len(todo) // _WORTH_A_PROCESS) if jobs is None else jobs
     work = partial(_search_one, design, limits)
     try:
@@ -308,14 +292,13 @@ def search_orders(
         jobs=jobs,
         progress=progress,
     )
-    shown = [values for values, _ in _groups(design, domain, guards, smallest, Orders())]
-    missing = (*unmodelled(domain), *trees_left_out(design, shown))
+    missing = (*unmodelled(domain), *trees_left_out(design, found.shown))
     return CaseFile(
         design.name,
         domain.document(found.configurations),
         "traces",
         found.complete and not missing,
-        shortest_first([*order_cases(design, found), *tree_cases(design, shown)]),
+        shortest_first([*order_cases(design, found), *tree_cases(design, found.shown)]),
         {"events": limits.events},
         (*missing, *found.notes(limits)),
     )
