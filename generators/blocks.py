@@ -14,9 +14,10 @@ from generators.domain import DOMAIN_FIELDS, Domain
 from spec.sglang.configuration import NUMERIC_FIELDS, Guard
 from spec.sglang.designs import Design
 
-BLOCK = 1 << 20
-# Beyond this many combinations nothing is enumerated.
-MOST_POINTS = 200_000_000
+BLOCK = 1 << 18
+# Beyond this many combinations nothing is enumerated: it would take longer than a night.
+MOST_POINTS = 100_000_000_000
+MOST_VALUES = 10_000_000  # of one field, which are kept in memory
 _FITS_A_WORD = 1 << 62
 
 

@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from generators.errors import BadInput
+from generators.own_files import Executed
 from generators.own_rules import OwnRule, executed
 from spec.sglang.configuration import Guard
 from spec.sglang.designs import CURRENT, Design, ExtendRule, UnknownDesign, design_named
@@ -41,7 +42,8 @@ def switches() -> tuple[str, ...]:
 
 def read_design(path: Path) -> Design:
     """The design of a file; whatever is wrong with the file is `BadInput`, with the line."""
-    names = executed(str(path))
+    run = executed(str(path))
+    names = run.names
     base = _base(path, names.get("BASE", CURRENT.name))
     own = names["__name__"]
     public = {name: value for name, value in names.items() if _is_meant(name, value, own)}
@@ -54,12 +56,12 @@ def read_design(path: Path) -> Design:
         if name in switches():
             changes[name] = _switch(path, name, value)
         elif name.startswith(_GUARD):
-            guard = _guard(path, name, value)
+            guard = _guard(path, name, value, run)
             guards[guard.name] = guard
         elif name in _OF_AN_EXTEND:
-            extends[_OF_AN_EXTEND[name]] = _rule(path, name, value)
+            extends[_OF_AN_EXTEND[name]] = _rule(path, name, value, run)
         else:
-            changes[name] = _rule(path, name, value)
+            changes[name] = _rule(path, name, value, run)
     if extends:
         plain, under_dcp = (
             _extend_rule(path, known, extends)
@@ -103,7 +105,7 @@ def _switch(path: Path, name: str, value: Any) -> bool:
     return value
 
 
-def _rule(path: Path, name: str, value: Any) -> OwnRule:
+def _rule(path: Path, name: str, value: Any, run: Executed) -> OwnRule:
     """A rule of the file, its name and its parameters checked."""
     if name not in rules():
         near = difflib.get_close_matches(name, [*rules(), *switches()], n=1)
@@ -111,10 +113,10 @@ def _rule(path: Path, name: str, value: Any) -> OwnRule:
         where = f":{value.__code__.co_firstlineno}" if isinstance(value, FunctionType) else ""
         raise BadInput(f"{path}{where}: {name!r} is no rule; {hint}")
     wanted = tuple(inspect.signature(rules()[name]).parameters)
-    return _callable(path, name, value, wanted)
+    return _callable(path, name, value, wanted, run)
 
 
-def _callable(path: Path, name: str, value: Any, wanted: tuple[str, ...]) -> OwnRule:
+def _callable(path: Path, name: str, value: Any, wanted: tuple[str, ...], run: Executed) -> OwnRule:
     if not isinstance(value, FunctionType):
         raise BadInput(f"{path}: {name} must be a function of {', '.join(wanted)}, not {value!r}")
     where = f"{path}:{value.__code__.co_firstlineno}"
@@ -122,11 +124,11 @@ def _callable(path: Path, name: str, value: Any, wanted: tuple[str, ...]) -> Own
         inspect.signature(value).bind(*wanted)
     except TypeError:
         raise BadInput(f"{where}: {name} must take {', '.join(wanted)}, in this order") from None
-    return OwnRule(name, value, str(path))
+    return OwnRule(name, value, run)
 
 
-def _guard(path: Path, name: str, value: Any) -> Guard:
-    rule = _callable(path, name, value, ("c",))
+def _guard(path: Path, name: str, value: Any, run: Executed) -> Guard:
+    rule = _callable(path, name, value, ("c",), run)
     short = name.removeprefix(_GUARD)
     demands = inspect.getdoc(value) or f"{short} of {path.name} must hold"
     return Guard(short, " ".join(demands.split()), path.name, rule)

@@ -17,6 +17,7 @@ from generators.cases import Case, CaseFile, Event, shortest_first, spelled
 from generators.codes import Code
 from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
+from generators.errors import Inconclusive
 from generators.groups import representatives
 from generators.limits import Limits, Progress, silent
 from generators.moves import Move
@@ -73,7 +74,8 @@ class _Best:
 class Orders:
     """What was found so far in a domain of so many configurations.
 
-    `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a state; `cut`: whether a search ended at the most cases wanted.
+    `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a state; `cut`: whether a search ended at the most cases wanted;
+    `ended`: why the search ended before its time, if it was not asked to.
     """
 
     configurations: int
@@ -82,6 +84,7 @@ class Orders:
     searched: int = 0
     closed: bool = True
     cut: bool = False
+    ended: str | None = None
 
     @property
     def groups(self) -> int:
@@ -100,7 +103,8 @@ class Orders:
             f"orders: of each group of configurations with like grids one is searched; {groups}"
         )
         if self.searched < self.groups:
-            return (f"{covered}, of {self.groups}",)
+            ended = () if self.ended is None else (self.ended,)
+            return (f"{covered}, of {self.groups}", *ended)
         if self.cut:
             return (f"{covered}, until {limits.cases} had been found",)
         further = ", and no longer trace reaches a new state" if self.closed else ""
@@ -229,7 +233,7 @@ def find_orders(
 ) -> Orders:
     """The orders of events that end with a wrong checkpoint.
 
-    Stops at a limit or at Ctrl-C, with what was found so far and `complete` false.  `jobs`: processes; None: one for
+    Stops at a limit, at Ctrl-C or where processes are killed, with what was found so far and `complete` false.  `jobs`: processes; None: one for
     each core, where there is work for them.
     """
     own = own_rules(design)
@@ -254,6 +258,8 @@ def find_orders(
                 progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
     except KeyboardInterrupt:
         pass
+    except Inconclusive as lost:
+        found.ended = str(lost)
     return found
 
 

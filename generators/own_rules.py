@@ -11,13 +11,14 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
-from generators.errors import BadInput, read_text
+from generators import own_files
+from generators.errors import BadInput
+from generators.own_files import Executed, UserFile
 
 # What these rules give is a truth; the others give a whole number (tokens, or a draft step).
 TRUTHS = frozenset(
@@ -64,19 +65,19 @@ def _lent(argument: Any) -> Any:
 class OwnRule:
     """The function that a user's file gives for a rule or a guard.
 
-    `name`: the rule's; `path`: the file's, as it is shown.  A call raises `BadInput` where the function raises, gives
+    `name`: the rule's; `run`: the file it stands in.  A call raises `BadInput` where the function raises, gives
     something else than a whole number (of at least 1, for a grid), respectively a truth, or gives two values for the
     same arguments.  It cannot change what it is given.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], path: str):
-        self.__name__, self.__module__ = name, path
-        self.function, self.path = function, path
+    def __init__(self, name: str, function: Callable[..., Any], run: Executed):
+        self.__name__, self.__module__ = name, run.path
+        self.function, self.path, self._run = function, run.path, run
         self.gives_truth = name in TRUTHS or name.startswith("guard_")
         self.least = 1 if name.endswith(("_grid", "_stride")) else None
 
     def __reduce__(self) -> Any:
-        return again, (self.__name__, self.path)
+        return again, (self.__name__, self._run.file)
 
     def __call__(self, *arguments: Any) -> Any:
         values = [v for argument in arguments for v in _parts(argument).values()]
@@ -197,30 +198,24 @@ def _short(argument: Any) -> str:
     return ", ".join(f"{name} {getattr(argument, name)}" for name in wanted)
 
 
-def executed(path: str) -> dict[str, Any]:
-    """The names that a user's file defines, in its order; what is wrong with it is `BadInput`, with the line.
+def executed(path: str) -> Executed:
+    """A user's file, read and run; what is wrong with it is `BadInput`, with the line.
 
     It is run as a module, whose imports are looked for in its own folder as well.
     """
-    text = read_text(Path(path))
-    module = ModuleType(f"{path} of the user's own")
-    sys.modules[module.__name__] = module  # where dataclasses look for what their annotations name
-    folder = str(Path(path).resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    try:
-        with redirect_stdout(sys.stderr):
-            exec(compile(text, path, "exec"), vars(module))
-    except SyntaxError as error:
-        raise BadInput(f"{path}:{error.lineno or 1}: not valid Python ({error.msg})") from None
-    except _RAISED as error:
-        raise BadInput(f"{path}:{line_of(error, path) or 1}: {said(error)}") from None
-    return vars(module)
+
+    def failed(error: BaseException) -> BadInput:
+        if isinstance(error, SyntaxError) and error.filename == path:
+            return BadInput(f"{path}:{error.lineno or 1}: not valid Python ({error.msg})")
+        return BadInput(f"{path}:{line_of(error, path) or 1}: {said(error)}")
+
+    return own_files.read(path, failed)
 
 
-def again(name: str, path: str) -> OwnRule:
-    """The rule of a file, in another process."""
-    return OwnRule(name, executed(path)[name], path)
+def again(name: str, file: UserFile) -> OwnRule:
+    """The rule of a file, in another process, from the texts that were read in the first."""
+    run = own_files.run_again(file)
+    return OwnRule(name, run.names[name], run)
 
 
 def line_of(error: BaseException, path: str) -> int | None:

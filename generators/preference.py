@@ -18,6 +18,8 @@ ORDER = (
     "speculative_num_draft_tokens",
 )
 
+_MOST_RANKED = 1_000_000  # values of a field; of more the smallest is shown
+
 
 def _rank(name: str, value: int) -> tuple[int, int]:
     if value == getattr(DEFAULTS, name):
@@ -29,9 +31,9 @@ def written_first(domain: Domain, smallest: bool) -> dict[str, numpy.ndarray]:
     """For each numeric field its values, the one to be preferred first."""
     order: dict[str, numpy.ndarray] = {}
     for name in NUMERIC_FIELDS:
-        values = sorted(domain.axis(name))
-        if not smallest and len(values) <= 1_000_000:
-            values.sort(key=lambda v: _rank(name, v))
+        values = domain.axis(name)
+        if not smallest and len(values) <= _MOST_RANKED:
+            values = sorted(values, key=lambda v: _rank(name, v))
         order[name] = numpy.array(values)
     return order
 

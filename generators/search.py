@@ -17,7 +17,7 @@ from generators import blocks, readers
 from generators.blocks import Block
 from generators.cases import Case, CaseFile, shortest_first, spelled
 from generators.design_files import own_rules
-from generators.domain import DOMAIN_FIELDS, Domain
+from generators.domain import DOMAIN_FIELDS, Domain, flag
 from generators.errors import BadInput, Inconclusive, Vacuous
 from generators.limits import Progress, silent
 from generators.own_readers import OwnClass, own_classes, with_a_period
@@ -27,6 +27,7 @@ from generators.readers import GEOMETRY, ExtendClass, Found, PeriodReader
 from generators.separators import Geometry, Separation
 from spec.sglang import witnesses
 from spec.sglang.checkpoints import misplaced
+from spec.sglang.configuration import NUMERIC_FIELDS
 from spec.sglang.designs import Design
 
 MODELLED_STRATEGIES = ("extra_buffer", "extra_buffer_lazy")
@@ -301,11 +302,18 @@ def _cases(design: Design, survey: _Survey, exact: set[ExtendClass]) -> Iterator
 
 def check_size(domain: Domain) -> None:
     """Refuse a domain that is too large to enumerate."""
+    advice = "give fewer values, for example a step (64..4096:64)"
     if domain.size() > blocks.MOST_POINTS:
         raise BadInput(
             f"the domain has {domain.size():,} combinations; at most {blocks.MOST_POINTS:,} are "
-            "enumerated: give fewer values, for example a step (64..4096:64)"
+            f"enumerated: {advice}"
         )
+    for name in NUMERIC_FIELDS:
+        if len(domain.axis(name)) > blocks.MOST_VALUES:
+            raise BadInput(
+                f"{flag(name)}: has {len(domain.axis(name)):,} values; at most "
+                f"{blocks.MOST_VALUES:,} are enumerated: {advice}"
+            )
 
 
 def check_accepted(design: Design, domain: Domain, configurations: int) -> None:

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
-from generators.processes import cores, interrupts_are_the_parents
+from generators.errors import Inconclusive
+from generators.processes import LOST, cores, interrupts_are_the_parents
 from spec.prove import Prover, Result
 from spec.theorem import Theorem
 
 # Fewer theorems than this are proved before another process has started.
 _WORTH_A_PROCESS = 40
+# How often, and in how many processes, what a killed process has left is proved again.
+_ONE_AT_A_TIME = (1, 1)
 Show = Callable[[str, int, int], None]
 
 
@@ -25,7 +28,11 @@ def processes(theorems: int) -> int:
 def prove(
     theorems: Sequence[Theorem], prover: Prover, jobs: int, queries: bool, show: Show
 ) -> list[Result]:
-    """Prove the theorems, in this process or in `jobs` others; `queries`: whether the results keep theirs."""
+    """Prove the theorems, in this process or in `jobs` others; `queries`: whether the results keep theirs.
+
+    What was left by a process that ended before its time is proved by another.  Raises `Inconclusive` where those do
+    not survive it either.
+    """
     if jobs == 1:
         results = []
         for done, theorem in enumerate(theorems):
@@ -34,10 +41,16 @@ def prove(
         return results
     found: dict[str, Result] = {}
     by_name = {theorem.id: theorem for theorem in theorems}
-    with _working(list(by_name), prover, jobs, queries) as connections:
-        for name, fields in _received(connections):
-            found[name] = Result(by_name[name], **fields)
-            show(name, len(found), len(theorems))
+    for processes_left in (jobs, *_ONE_AT_A_TIME):
+        left = [name for name in by_name if name not in found]
+        if not left:
+            break
+        with _working(left, prover, processes_left, queries) as connections:
+            for name, fields in _received(connections):
+                found[name] = Result(by_name[name], **fields)
+                show(name, len(found), len(theorems))
+    if len(found) < len(by_name):
+        raise Inconclusive(LOST)
     return [found[name] for name in by_name]
 
 
@@ -65,14 +78,16 @@ def _working(
 
 
 def _received(connections: Sequence[Connection]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Results as they come; a process that ends before it has said so is a fault."""
+    """Results as they come, until every process has sent its last one or has ended before its time."""
     open_ends = list(connections)
     while open_ends:
         for connection in cast(list[Connection], wait(open_ends)):
             try:
                 message = connection.recv()
-            except EOFError:
-                raise RuntimeError("a process that proves theorems has ended before time") from None
+            except (EOFError, ConnectionResetError):
+                message = None
+            if isinstance(message, Exception):
+                raise message
             if message is None:
                 open_ends.remove(connection)
             else:
@@ -80,11 +95,15 @@ def _received(connections: Sequence[Connection]) -> Iterator[tuple[str, dict[str
 
 
 def _work(connection: Connection, names: Sequence[str], prover: Prover, queries: bool) -> None:
-    """Prove theorems by their names and send what is found out about each, then None."""
+    """Prove theorems by their names and send what is found out about each, then None; or the fault that ends it."""
     from spec.sglang.theorems import LIBRARY
 
     for name in names:
-        fields = vars(prover.prove(LIBRARY[name]))
+        try:
+            fields = vars(prover.prove(LIBRARY[name]))
+        except Exception as fault:
+            connection.send(RuntimeError(f"{name}: {fault!r}"))
+            return
         del fields["theorem"]
         if not queries:
             fields["queries"] = []
