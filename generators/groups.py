@@ -80,24 +80,30 @@ class _Group:
 def representatives(
     design: Design, domain: Domain, guards: bool, smallest: bool, most: int
 ) -> tuple[int, list[tuple[dict[str, Any], int]]]:
-    """How many configurations a domain has, and of each group the `most` that a person would write.
+    """How many configurations a domain has, and of each group the `most` that a person would write, these in order.
 
     Each comes with how many configurations it stands for.  A group is one whatever the blocks it lies in.
     """
     order, configurations = written_first(domain, smallest), 0
-    found: dict[Any, _Group] = {}
+    found: dict[tuple[Any, ...], dict[tuple[int, ...], _Group]] = {}
     for block, _ in blocks(design, domain, guards):
         configurations += len(block)
         if not len(block) or block.others["strategy"] not in MODELLED_STRATEGIES:
             continue
         rank = ranks(order, block.numeric, smallest)
+        alike = found.setdefault(tuple(block.others.values()), {})
         for signed, members in _with_signatures(design, block):
             first = members[numpy.argsort(rank[members], kind="stable")][:most]
             shown = [(rank[index], block.at(int(index))) for index in first]
-            group = found.setdefault((*block.others.values(), *signed), _Group(0, []))
+            group = alike.setdefault(signed, _Group(0, []))
             group.members += len(members)
             group.shown = sorted([*group.shown, *shown], key=itemgetter(0))[:most]
-    return configurations, [pair for group in found.values() for pair in _shared_out(group)]
+    in_order = (
+        sorted(alike.values(), key=lambda group: group.shown[0][0]) for alike in found.values()
+    )
+    return configurations, [
+        p for groups in in_order for group in groups for p in _shared_out(group)
+    ]
 
 
 def _shared_out(group: _Group) -> Iterator[tuple[dict[str, Any], int]]:

@@ -1,6 +1,8 @@
 """A design of the user's own: a fault planted in any of its rules is found, whatever is wrong with the file is told."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -135,6 +137,38 @@ def test_a_rule_survives_the_way_into_another_process(tmp_path):
         and again.decode_state(8) == 7
         and own_rules(again) == ("decode_state",)
     )
+
+
+def test_what_is_edited_after_it_was_read_changes_nothing_in_another_process(tmp_path):
+    """The file itself, a module beside it and one of a package beside it: their texts are sent."""
+    package = tmp_path / "parts_of_mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .less import LESS\n")
+    (package / "less.py").write_text("LESS = 1\n")
+    (tmp_path / "near_mine.py").write_text("from parts_of_mine import LESS as TOKENS\n")
+    text = "from near_mine import TOKENS as _LESS\n\n\n"
+    text += "def decode_state(seq_len):\n    return seq_len - _LESS\n"
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    sent = pickle.dumps(read_design(file))
+    file.write_text(text.replace("- _LESS", "- _LESS - 10"))
+    (tmp_path / "near_mine.py").write_text("TOKENS = 20\n")
+    (package / "less.py").write_text("LESS = 30\n")
+    code = (
+        "import pickle, sys; design = pickle.loads(sys.stdin.buffer.read());"
+        "print(design.decode_state(100))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
+    assert done.stdout.split() == [b"99"]
+
+
+def test_a_file_is_run_once_in_another_process_however_many_rules_it_gives(tmp_path):
+    text = "print('run')\n\n\ndef decode_state(seq_len):\n    return seq_len\n\n\n"
+    text += "def flush_state(interval, seq_len):\n    return seq_len\n"
+    sent = pickle.dumps(design(tmp_path, text))
+    code = "import pickle, sys; pickle.loads(sys.stdin.buffer.read())"
+    done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
+    assert done.stderr.split() == [b"run"]
 
 
 def test_processes_find_the_same_as_one(tmp_path):

@@ -10,8 +10,11 @@ import pytest
 from generators import blocks, readers
 from generators.domain import Domain, parse_axis
 from generators.errors import BadInput, Inconclusive, Vacuous
+from generators.groups import representatives
+from generators.orders import search_orders
 from generators.search import search
 from spec.numbers import both
+from spec.prove import shown
 from spec.sglang import checkpoints
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import DESIGNS, design_named
@@ -31,6 +34,16 @@ PAPER = Domain(
         "dcp_size": range(1, 65),
         "mamba_chunk_size": (64, 128, 256),
         "mamba_track_interval": range(1, 4097),
+    }
+)
+PAIRS = Domain(
+    {
+        "page_size": (1, 2, 4),
+        "dcp_size": (1, 2),
+        "mamba_chunk_size": (2, 4),
+        "mamba_track_interval": range(2, 14, 2),
+        "speculative_num_draft_tokens": (0, 2),
+        "overlap": (True, False),
     }
 )
 SMALL = Domain(
@@ -216,6 +229,65 @@ def test_numbers_beyond_a_machine_word_are_computed_exactly():
 def test_an_enormous_domain_is_refused_in_one_sentence():
     with pytest.raises(BadInput, match="combinations"):
         search(design_named("sglang-0.5.18"), Domain({"mamba_track_interval": range(1, 10**12)}))
+
+
+def test_more_values_of_one_field_than_are_kept_are_refused_in_one_sentence():
+    with pytest.raises(BadInput, match="--mamba-track-interval: has 20,000,000 values"):
+        search(design_named("sglang-0.5.18"), Domain({"mamba_track_interval": range(20_000_000)}))
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {
+            "page_size": (1, 16, 32, 64, 128, 256),
+            "dcp_size": range(1, 9),
+            "mamba_chunk_size": (64, 128, 256),
+        },
+        {"page_size": (1, 16, 64), "dcp_size": (1, 2, 4, 8), "mamba_chunk_size": range(2, 65)},
+        {"page_size": (64,), "dcp_size": (1, 8), "mamba_chunk_size": range(2, 65)},
+        {"page_size": (64,), "dcp_size": range(1, 9), "mamba_chunk_size": (64,)},
+    ],
+)
+@pytest.mark.parametrize("release", ["0.5.17", "0.5.18", "0.5.23"])
+def test_members_are_shown_for_all_geometries_at_once_and_not_one_by_one(
+    monkeypatch, axes, release
+):
+    """However few geometries a domain has: a hundred and more would be asked about one after the other."""
+    asked = []
+
+    def counting(theorem):
+        asked.append(theorem)
+        return shown(theorem)
+
+    monkeypatch.setattr("generators.closing.shown", counting)
+    design = design_named(f"sglang-{release}")
+    found = search(design, Domain({**axes, "mamba_track_interval": (64, 256)}))
+    assert found.complete and all(case.members is not None for case in found.cases)
+    assert len(asked) <= 2 * len(readers.extend_classes(design))
+
+
+def test_what_is_told_apart_does_not_depend_on_the_blocks(monkeypatch):
+    """Groups and members of a search of orders, and classes and members of one of configurations."""
+    design = design_named("sglang-0.5.19")
+    orders = representatives(design, PAIRS, True, False, 1)
+    grids_alone = search(design, PAIRS).document()
+    monkeypatch.setattr(blocks, "BLOCK", 37)
+    assert representatives(design, PAIRS, True, False, 1) == orders
+    assert search(design, PAIRS).document() == grids_alone
+    assert sum(members for _, members in orders[1]) == orders[0]
+
+
+def test_a_search_of_orders_enumerates_its_domain_once(monkeypatch):
+    seen = []
+
+    def counting(*given):
+        seen.append(given)
+        return blocks.blocks(*given)
+
+    monkeypatch.setattr("generators.groups.blocks", counting)
+    search_orders(design_named("sglang-0.5.23"), KIMI)
+    assert len(seen) == 1
 
 
 def test_a_design_that_nothing_is_shown_of_is_inconclusive(monkeypatch):

@@ -1,4 +1,4 @@
-"""Theorems proved in several processes: the same results, and a process that dies is a fault."""
+"""Theorems proved in several processes: the same results, also where a process is killed."""
 
 import multiprocessing
 import os
@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 import pytest
 
+from generators.errors import Inconclusive
 from gridproof import workers
 from spec.prove import Prover
 from spec.sglang.theorems import LIBRARY
@@ -17,6 +18,13 @@ from spec.smt import smtlib
 
 THEOREMS = [theorem for theorem in LIBRARY if theorem.family == "flush"][:5]
 TIMES = ("building", "choosing", "solving")
+
+
+class Broken(Prover):
+    """A prover that cannot prove."""
+
+    def prove(self, theorem):
+        raise ValueError("out of order")
 
 
 def told(result):
@@ -40,15 +48,38 @@ def test_queries_stay_behind_where_nobody_wants_them():
     assert [result.queries for result in found] == [[], []]
 
 
-def test_a_process_that_dies_is_a_fault_and_no_result():
-    names = [theorem.id for theorem in THEOREMS]
-    with workers._working(names, Prover(), 1, False) as connections:
-        received = workers._received(connections)
-        next(received)
-        (child,) = multiprocessing.active_children()
-        os.kill(child.pid, signal.SIGKILL)
-        with pytest.raises(RuntimeError, match="ended before time"):
-            list(received)
+def _kills(monkeypatch, often):
+    """Let the first process of each of so many rounds be killed once it has sent a result."""
+    working, rounds = workers._received, []
+
+    def received(connections):
+        for number, result in enumerate(working(connections)):
+            yield result
+            if number == 0 and len(rounds) < often:
+                rounds.append(1)
+                for child in multiprocessing.active_children():
+                    os.kill(child.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(workers, "_received", received)
+
+
+def test_what_a_killed_process_has_left_is_proved_by_another(monkeypatch):
+    _kills(monkeypatch, 1)
+    found = workers.prove(THEOREMS, Prover(), 2, False, lambda *_: None)
+    assert [result.theorem.id for result in found] == [theorem.id for theorem in THEOREMS]
+    assert {result.verdict for result in found} == {"proved"}
+
+
+def test_theorems_that_no_process_survives_are_inconclusive(monkeypatch):
+    monkeypatch.setattr(workers, "_received", lambda connections: iter(()))
+    with pytest.raises(Inconclusive, match="killed"):
+        workers.prove(THEOREMS, Prover(), 2, False, lambda *_: None)
+
+
+def test_a_fault_in_a_process_is_a_fault_that_names_its_theorem():
+    of_one = "|".join(f"^{theorem.id}: ValueError" for theorem in THEOREMS)
+    with pytest.raises(RuntimeError, match=of_one):
+        workers.prove(THEOREMS, Broken(), 2, False, lambda *_: None)
 
 
 def test_few_theorems_are_not_worth_a_process():
