@@ -418,7 +418,8 @@ BAD = [
     (("search", "--dcp-size", "8..1"), 3, "empty set"),
     (("search", "--kind", "traces", "--max-events", "0"), 2, "max-events"),
     (("search", "--kind", "traces", "--page-size", "96"), 5, "exclude every configuration"),
-    (("search", "--mamba-track-interval", "1..10000000000"), 2, "combinations"),
+    (("search", "--mamba-track-interval", "1..10000000000"), 2, "values; at most"),
+    (("search", "--page-size", "1..1000000", "--dcp-size", "1..1000000"), 2, "combinations"),
     (("search", "--domain", "no-such-file.toml"), 2, "cannot be read"),
     (("search", "--out", "/proc/no/cases.json"), 2, "cannot be written"),
     (
