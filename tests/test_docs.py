@@ -1,11 +1,21 @@
 """What the documents say is true: their examples are run, their catalogues are those of the library."""
 
+import configparser
+import importlib.util
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
-from gridproof import catalogue
+from generators import codes
+from generators.faults import count, faults, unstated
+from gridproof import catalogue, cli
+from spec.sglang.designs import RELEASES
+from spec.sglang.frequency import Traffic
+from spec.sglang.theorems import LIBRARY
+from spec.smt import smtlib
+from spec.smt.lemmas import LEMMAS
 
 DOCUMENTS = ("README.md", "docs/search.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
@@ -64,3 +74,128 @@ def test_recipes_say_what_their_launch_command_resolves_to(root):
         domain = Domain({name: parse_axis(name, value) for name, value in given.items()})
         for name in domain.axes:
             assert list(domain.axis(name)) == [getattr(configuration, name)], (path.name, name)
+
+
+FOLDERS = ("spec", "generators", "gridproof", "gpu_checks", "tests", "generated_tests", "recipes")
+
+
+def texts(root):
+    """The documents by name: those written by hand, and those written by `gridproof.catalogue`."""
+    return {
+        str(path.relative_to(root)): path.read_text(encoding="utf-8")
+        for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    }
+
+
+def quoted(text):
+    """What a document writes as code: between backticks, and the lines of its blocks."""
+    plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    yield from (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", plain))
+    for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
+        yield from (line.removeprefix("$ ") for line in block.splitlines())
+    yield from (line.strip() for line in plain.splitlines() if line.startswith("    "))
+
+
+def test_the_paths_that_documents_name_exist(root):
+    for name, text in texts(root).items():
+        for path in quoted(text):
+            if re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]+", path):
+                assert (root / path).exists() or path == "generated_tests/replay", f"{name}: {path}"
+            elif re.fullmatch(r"test_\w+\.py", path):
+                assert (root / "generated_tests" / "sglang" / path).is_file(), f"{name}: {path}"
+
+
+def test_the_theorems_tests_and_findings_that_documents_name_exist(root):
+    tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py"))
+    for name, text in texts(root).items():
+        for word in () if Path(name).name in catalogue.PAGES else quoted(text):
+            if re.fullmatch(r"[a-z]+(_[a-z0-9]+){4,}", word):
+                assert word in LIBRARY or f"def {word}(" in tests, f"{name}: {word}"
+        for code in re.findall(r"\bGP\d{3}\b", text):
+            assert code in codes.CODES, f"{name}: {code}"
+
+
+def environments(root):
+    """The names of the environments of tox."""
+    sections = configparser.ConfigParser(interpolation=None)
+    sections.read(root / "tox.ini")
+    for section in sections.sections():
+        name = section.removeprefix("testenv:")
+        before, brace, inside = name.partition("{")
+        alternatives = inside.rstrip("}").split(",") if brace else [""]
+        yield from (before + one for one in alternatives)
+
+
+def test_the_commands_that_documents_name_exist(root):
+    tox = set(environments(root))
+    for name, text in texts(root).items():
+        for line in quoted(text):
+            for environment in re.findall(r"\btox -e ([\w.-]+)", line):
+                assert environment in tox, f"{name}: {line}"
+            for module in re.findall(r"^python -m ([\w.]+)", line):
+                assert importlib.util.find_spec(module), f"{name}: {line}"
+            if line.startswith("gridproof ") and "--help" not in line:
+                verb, *words = line.split()[1:]
+                assert verb in cli.main.commands, f"{name}: {line}"
+                known = {o for p in cli.main.commands[verb].params for o in p.opts}
+                words = words[: words.index("--")] if "--" in words else words
+                for option in (word for word in words if word.startswith("--")):
+                    assert option.split("=")[0] in known, f"{name}: {line}: {option}"
+
+
+def test_the_readme_names_the_releases_that_are_modelled_and_those_that_tox_runs(root):
+    text = texts(root)["README.md"]
+    assert f"Modelled: SGLang {RELEASES[0]} to {RELEASES[-1]} " in text
+    sections = configparser.ConfigParser(interpolation=None)
+    sections.read(root / "tox.ini")
+    listed = re.findall(r"sglang-([\d.]+)", sections["tox"]["env_list"])
+    assert f"SGLang {', '.join(listed[:-1])} and {listed[-1]} wheels" in text
+
+
+def test_the_readme_counts_the_reports_as_the_catalogue_does(root):
+    text = squeezed(texts(root)["README.md"])
+    mechanisms = count(fault for fault in faults() if fault.cause is None)
+    outcomes = count(fault for fault in faults() if fault.cause is not None)
+    link = (
+        f"{mechanisms} public reports whose mechanism it finds again, and {outcomes} whose outcome"
+    )
+    assert f"[{link}](docs/faults.md)" in text
+    total = mechanisms + outcomes + count(unstated())
+    assert f"Of {total} reports the mechanism of {mechanisms} " in texts(root)["docs/faults.md"]
+
+
+def test_the_lemmas_are_as_many_as_the_theory_says(root):
+    text = squeezed(texts(root)["docs/theory.md"])
+    nonlinear = sum("QF_NIA" in smtlib.text(lemma.query()) for lemma in LEMMAS.values())
+    assert f"**Lemmas.** {len(LEMMAS)} facts " in text
+    assert f"{nonlinear} are nonlinear" in text
+
+
+def sections_of(text):
+    """The sections of `docs/found.md` by number."""
+    return {
+        int(number): body
+        for number, body in re.findall(r"^## (\d+)\.(.*?)(?=^## |\Z)", text, re.M | re.DOTALL)
+    }
+
+
+def test_how_often_the_first_fault_strikes_is_computed(root):
+    text = squeezed(sections_of(texts(root)["docs/found.md"])[1])
+    figures = re.findall(r"1 in ([\d,]+)(?: leaves such a state, where| at) (\d+) %", text)
+    assert len(figures) == 3
+    for figure, share in figures:
+        assert figure == f"{Traffic(256, 600, int(share) / 100).one_in:,.0f}"
+    assert f"1 in {figures[0][0]} of the requests" in codes.SLOT_OVERWRITTEN.why
+
+
+def test_of_each_fault_of_the_newest_release_it_is_said_what_was_looked_for_upstream(root):
+    sections = sections_of(texts(root)["docs/found.md"])
+    for number in range(1, 9):
+        (upstream,) = re.findall(r"^Upstream(.*?)(?=\n\n)", sections[number], re.M | re.DOTALL)
+        assert "Looked for: " in upstream
+        assert re.search(r"[Nn]o(ne| report).* found", squeezed(upstream)), number
+
+
+def test_a_finding_credits_no_change_that_was_reverted():
+    reverted = {31369}  # by 31622
+    assert not [code.id for code in codes.CODES.values() if reverted & set(code.upstream)]
