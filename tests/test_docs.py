@@ -3,6 +3,7 @@
 import configparser
 import dataclasses
 import importlib.util
+import inspect
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from generators import codes
+from generators.design_files import rules, switches
 from generators.faults import count, faults, unstated
 from gridproof import catalogue, cli
 from spec.sglang.designs import RELEASES, Design
@@ -119,6 +121,17 @@ def test_the_theorems_tests_and_findings_that_documents_name_exist(root):
             assert code in codes.CODES, f"{name}: {code}"
 
 
+def test_the_rules_that_a_design_file_may_give_are_listed_with_what_they_take(root):
+    text = texts(root)["docs/search.md"]
+    listed = {}
+    for names, takes in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `([^`]+)` \|", text, re.MULTILINE):
+        listed |= dict.fromkeys(re.findall(r"\w+", names), takes)
+    assert listed.pop("guard_NAME") == "c"
+    own = {name: ", ".join(inspect.signature(rule).parameters) for name, rule in rules().items()}
+    assert listed == own
+    assert all(f"`{name}`" in text for name in switches())
+
+
 def environments(root):
     """The names of the environments of tox."""
     sections = configparser.ConfigParser(interpolation=None)
@@ -154,6 +167,29 @@ def test_the_readme_names_the_releases_that_are_modelled_and_those_that_tox_runs
     sections.read(root / "tox.ini")
     listed = re.findall(r"sglang-([\d.]+)", sections["tox"]["env_list"])
     assert f"SGLang {', '.join(listed[:-1])} and {listed[-1]} wheels" in text
+
+
+def test_the_readme_has_the_exit_codes_of_the_help(root, gridproof):
+    readme = (
+        texts(root)["README.md"]
+        .replace("`", "")
+        .replace("none exists in the domain", "none exists")
+    )
+    codes_of_readme = re.findall(r"^\| (\d+) \| (.+) \|$", readme, re.MULTILINE)
+    assert codes_of_readme == re.findall(
+        r"^    (\d+)\s+(.+)$", gridproof("--help").out, re.MULTILINE
+    )
+    assert len(codes_of_readme) == 8
+
+
+def test_the_readme_says_about_how_many_tests_a_tier_has(root):
+    readme = squeezed(texts(root)["README.md"])
+    said = re.search(r"\(about (\d+) tests.*?\(about (\d+), .*?\(about ([\d,]+), ", readme).groups()
+    (row,) = re.findall(
+        r"^\| all \|.*\| (\d+) \| (\d+) \| (\d+) \|$", texts(root)["docs/coverage.md"], re.M
+    )
+    for about, exactly in zip(said, row, strict=True):
+        assert int(about.replace(",", "")) == pytest.approx(int(exactly), rel=0.1)
 
 
 def test_the_readme_counts_the_reports_as_the_catalogue_does(root):
