@@ -193,6 +193,7 @@ EXTEND_ASSERTION = Code(
     instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
     accepted="prefill pieces that end on the cache chunk, or a release from 0.5.19 on",
     about=_CUTS,
+    upstream=(36005,),
 )
 FLUSH = Code(
     "GP301",

@@ -105,7 +105,7 @@ def test_the_paths_that_documents_name_exist(root):
     for name, text in texts(root).items():
         for path in quoted(text):
             if re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]+", path):
-                assert (root / path).exists() or path == "generated_tests/replay", f"{name}: {path}"
+                assert (root / path).exists(), f"{name}: {path}"
             elif re.fullmatch(r"test_\w+\.py", path):
                 assert (root / "generated_tests" / "sglang" / path).is_file(), f"{name}: {path}"
 
