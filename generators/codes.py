@@ -305,8 +305,8 @@ HOST_LOAD = Code(
         "--hicache-write-policy write_back",
     ),
     instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
-    accepted="--hicache-write-policy write_through (copies every cached state to the host; loads that find no memory are "
-    "left), or no --enable-hierarchical-cache (evicted prefixes are computed again)",
+    accepted="no --enable-hierarchical-cache (evicted prefixes are computed again); with --hicache-write-policy "
+    "write_through, which copies every cached state to the host, only loads that find no memory are left",
     about=("hicache_write_policy", "enable_hierarchical_cache"),
 )
 HOST_MATCH = Code(

@@ -30,8 +30,9 @@ _MIX_SPECULATION_FROM = "0.5.19"
 _EXACT_FILL = ("0.5.20", "0.5.21")
 # Tokens: the smallest chunk that the engine chooses by itself.
 _SMALLEST_CHUNK = 2048
-# Prefixes and lengths looked at for a cut on the page, times one another.
-_MOST = 1 << 22
+# Prefixes looked at for a cut on the page, and decoding requests for one off it: the rules repeat long before.
+_MOST_PREFIXES = 1 << 12
+_MOST_DECODING = 1 << 8
 
 
 def mixes(design: Design, launch: Launch) -> bool:
@@ -54,7 +55,7 @@ def condition(design: Design) -> str:
     """When a piece ends off the page though the flags do not show it, in words."""
     exact = ", or where the GPU is an AMD gfx95" if design.release in _EXACT_FILL else ""
     return (
-        "only where a piece of a prompt ends off the page: with --enable-mixed-chunk, or where memory runs short between "
+        "it happens only where a piece of a prompt ends off the page: with --enable-mixed-chunk, or where memory runs short between "
         f"two pieces{exact}"
     )
 
@@ -69,7 +70,8 @@ class Cut:
 
 def split(design: Design, launch: Launch, cases: Sequence[Case]) -> Cut:
     """Cases whose prompt is cut where this scheduler can cut it, and those that need a condition beside the flags."""
-    shown, conditional = [], []
+    shown: list[Case] = []
+    conditional: list[Case] = []
     for case in cases:
         klass = _class_of(design, case)
         if klass is None or klass.prefix_on_page or launch.configuration.page_size == 1:
@@ -96,11 +98,8 @@ def _class_of(design: Design, case: Case) -> ExtendClass | None:
 
 def _cut_on_the_page(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
     """The shortest extend that fails in the way of a class from a prefix of whole configured pages."""
-    tree_page, grid = grids.tree_page(c), int(design.grid("extend", c))
-    prefixes = numpy.arange(c.page_size, tree_page + 1, c.page_size)
-    lengths = numpy.unique(numpy.concatenate([numpy.arange(1, 2 * c.mamba_chunk_size), _around(c, grid)]))
-    if len(prefixes) * len(lengths) > _MOST:
-        lengths = _around(c, grid)
+    prefixes = numpy.arange(1, min(c.dcp_size, _MOST_PREFIXES) + 1) * c.page_size
+    lengths = _around(c, int(design.grid("extend", c)))
     starts, sizes = (a.ravel() for a in numpy.meshgrid(prefixes, lengths, indexing="ij"))
     hit = numpy.broadcast_to(klass.matches(design, c, starts, starts + sizes), starts.shape)
     where = numpy.flatnonzero(hit)
@@ -119,7 +118,7 @@ def _around(c: Configuration, grid: int) -> numpy.ndarray:
 def _pieces(c: Configuration) -> Iterator[tuple[int, int]]:
     """Where the first two pieces of a prompt end (tokens) beside so many decoding requests."""
     size = c.chunked_prefill_size or -(-_SMALLEST_CHUNK // c.page_size) * c.page_size
-    for decoding in range(1, min(c.page_size, size)):
+    for decoding in range(1, min(c.page_size, size, _MOST_DECODING)):
         first = cuts.first_cut(c.page_size, size - decoding, 0)
         if first:
             yield first, cuts.next_cut(size - decoding, first)

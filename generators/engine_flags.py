@@ -53,10 +53,12 @@ def flag_groups() -> tuple[FlagGroup, ...]:
     """Every flag of the modelled releases; each stands in one group."""
     text = resources.files("generators").joinpath("sglang_flags.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)["group"]
-    return tuple(
-        FlagGroup(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()})
-        for entry in entries
-    )
+    return tuple(map(_group, entries))
+
+
+def _group(entry: dict[str, Any]) -> FlagGroup:
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    return FlagGroup(**values)
 
 
 def not_modelled() -> tuple[FlagGroup, ...]:

@@ -170,9 +170,7 @@ def _is_unknown(spelling: str) -> bool:
 
 def _nearest(spelling: str) -> str | None:
     """The flag that was probably meant, where the engine has none of this name but one like it decides."""
-    if len(spelling) > _LONGEST_FLAG or any(
-        known.startswith(spelling) for known in engine_flags()
-    ):
+    if len(spelling) > _LONGEST_FLAG or any(known.startswith(spelling) for known in engine_flags()):
         return None
     near = difflib.get_close_matches(spelling, [*_READ, *engine_flags()], n=1, cutoff=0.84)
     return near[0] if near and near[0] in _READ else None

@@ -57,7 +57,7 @@ class Launch:
     modelled; `sessions`: whether its requests were said to carry session parameters; `words`: the command from the
     word that starts the engine on; `settings`: the flags that were read, by field; `notes`: what there is to say
     about its words; `reading`: how they were read; `convolves`: the model's draft keeps convolution windows;
-    `nested_chunk`: the model's chunk stands in its text config alone.
+    `recurrent`: whether the model has recurrent layers, None where it is not known; `nested_chunk`: the model's chunk stands in its text config alone.
     """
 
     engine: str
@@ -75,6 +75,7 @@ class Launch:
     notes: tuple[Note, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     convolves: bool = False
+    recurrent: bool | None = None
     nested_chunk: bool = False
 
     def value(self, name: str, default: Any = None) -> Any:
@@ -288,6 +289,7 @@ def read_words(
         notes=tuple(given.notes),
         reading={"told": told, "config": config, "resolved": resolved},
         convolves=facts.convolves,
+        recurrent=facts.recurrent,
         nested_chunk=facts.nested_chunk,
     )
 

@@ -184,6 +184,8 @@ def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> 
     fix = next((f.fix for f in mine if f.fix), None)
     if fix:
         findings.print_fix(output, fix)
+    elif upgrade := next((f.upgrade for f in mine if f.upgrade), None):
+        findings.print_upgrade(output, upgrade)
 
 
 def _fix(
@@ -200,7 +202,10 @@ def _fix(
         flags = fixing.wanted(fix, options.unsafe_fixes)
         where = findings.place(target.source, target.line) or "command"
         if flags is None:
-            if judgements[0].verdict in ("unsafe", "rejected", "inert"):
+            if upgrade := next((f.upgrade for f in judgements[0].findings if f.upgrade), None):
+                shown = findings.shown_flags(upgrade["flags"]) or "the same flags"
+                say(f"{where}: safe on {upgrade['engine']} with {shown}; nothing is changed")
+            elif judgements[0].verdict in ("unsafe", "rejected", "inert"):
                 say(f"{where}: no fix that a theorem covers is known; nothing is changed")
             continue
         if options.write and target.source in found.texts:
