@@ -190,7 +190,7 @@ EXTEND_ASSERTION = Code(
     "an engine assertion stops the scheduler when an extend starts off the cache chunk",
     "the_extend_assertion_never_fires",
     why="An assertion for an optional checkpoint takes the scheduler, and with it every request, down.",
-    example=("0.5.18", _SERVE),
+    example=("0.5.18", f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 16"),
     instead=f"{_SERVE} --page-size 64",
     accepted="a page that is a multiple of the model's chunk, without --enable-mixed-chunk, so that every piece of a "
     "prompt ends on the cache chunk; or a release from 0.5.19 on",

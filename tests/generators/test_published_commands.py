@@ -34,7 +34,7 @@ def verdict(judgement):
     others = {v for reader, v in judgement.readers.items() if reader not in ("slots", "flush")}
     if judgement.verdict in ("rejected", "not_modelled"):
         return judgement.verdict
-    return "unsafe" if "unsafe" in others else "safe"
+    return next((v for v in ("unsafe", "not_modelled") if v in others), "safe")
 
 
 @pytest.mark.parametrize("entry", COMMANDS, ids=range(len(COMMANDS)))
