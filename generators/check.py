@@ -163,13 +163,12 @@ def _known(design: Design, launch: Launch, source: str) -> Iterator[Finding]:
         yield replace(told, severity=fault.severity)
     if launch.unmodelled:
         return
+    broken = {f.producer for f in known_faults(design, launch) if f.severity == "error"}
     for beyond in launch.beyond:
         flag = (FLAGS.get(beyond.field) or SWITCHES[beyond.field])[0]
-        named = ", ".join(_concerned(launch, beyond))
+        named = " and ".join(p for p in _concerned(launch, beyond) if p not in broken)
         if named:
-            message = (
-                f"{flag} reaches what is not modelled, so that {named} is not judged: {beyond.why}"
-            )
+            message = f"{flag} is not modelled, so {named} cannot be called safe: {beyond.why}"
             told = finding(codes.NOT_MODELLED, design, source, message)
             yield replace(told, about=(beyond.field,))
 

@@ -23,7 +23,8 @@ def test_there_are_a_hundred_and_enough_of_them_are_not_accepted():
     verdicts = Counter(published.values())
     assert len(published) >= 100
     assert verdicts["rejected"] + verdicts["not_modelled"] >= 20
-    assert verdicts["safe"] >= 20 and verdicts["unsafe"] >= 15
+    assert verdicts["safe"] >= 20 and verdicts["unsafe"] >= 3
+    assert Counter(c["verdict"] for c in COMMANDS)["unsafe"] >= 10
     assert {c["verdict"] for c in COMMANDS} == {"safe", "unsafe", "rejected", "not_modelled"}
     assert len({(c["command"], c["release"]) for c in COMMANDS}) == len(COMMANDS)
     assert all(c["source"].startswith("https://") and c["because"] for c in COMMANDS)
