@@ -9,17 +9,17 @@ from spec.theorem import Statement
 
 
 @theorem("extend", least={"prefix": 0})
-def a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages(design, c, prefix, budget):
-    """The first piece of a prompt ends on the page, and so does each further one that takes a chunk of whole pages."""
+def a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages(design, c, prefix, chunk, left):
+    """The first piece of a prompt ends on the page, whatever is left of a chunk, and so do further ones of whole chunks."""
     page = c.page_size
     return Statement(
         {
             "the_prefix_is_on_the_page": divides(page, prefix),
-            "the_chunk_is_whole_pages": divides(page, budget),
+            "the_chunk_is_whole_pages": divides(page, chunk),
         },
         both(
-            divides(page, cuts.first_cut(page, budget, prefix)),
-            divides(page, cuts.next_cut(budget, prefix)),
+            divides(page, cuts.first_cut(page, left, prefix)),
+            divides(page, cuts.next_cut(chunk, prefix)),
         ),
     )
 
