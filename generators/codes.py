@@ -242,7 +242,8 @@ SLOT_OVERWRITTEN = Code(
     why="A request is given a state of another depth under the right label; nothing reports it.",
     example=("0.5.23", _SERVE),
     instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
-    accepted="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on) or "
+    accepted="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on; its slots are allocated "
+    "while requests run, so that a small --max-mamba-cache-size can run out: 'Can not alloc mamba cache') or "
     "--disable-overlap-schedule; with it a release from 0.5.22 on, the overlap scheduler, and an interval of at least "
     "twice the draft tokens",
     about=("mamba_radix_cache_strategy",),

@@ -35,6 +35,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "linear_attn_backend": ("--linear-attn-backend",),
     "decode_attention_backend": ("--decode-attention-backend",),
     "prefill_attention_backend": ("--prefill-attention-backend",),
+    "speculative_draft_attention_backend": ("--speculative-draft-attention-backend",),
     "hicache_write_policy": ("--hicache-write-policy",),
 }
 SWITCHES: dict[str, tuple[str, ...]] = {
@@ -45,6 +46,7 @@ SWITCHES: dict[str, tuple[str, ...]] = {
 _TEXT = [
     *("speculative_algorithm", "model_path", "mamba_radix_cache_strategy", "linear_attn_backend"),
     *("attention_backend", "decode_attention_backend", "prefill_attention_backend"),
+    "speculative_draft_attention_backend",
     *("config_file", "hicache_write_policy"),
 ]
 # The flags that reach what is not modelled are read as well.

@@ -16,13 +16,15 @@ from generators.models import UNKNOWN, ModelFacts, facts_of_model
 from generators.words import Word
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
 
-# Pages (tokens) that an attention backend accepts, and the one it sets where another was asked for.
-# Source: SGLang 0.5.23, `arg_groups/overrides.py`.
+# Pages (tokens) that an attention backend accepts, the one first that it sets where another was asked for, and by which
+# flags it does.  Source: SGLang 0.5.23, `arg_groups/overrides.py` (`_mla_backend_page_constraints`).
+_DECODES = ("attention_backend", "decode_attention_backend")
+_PREFILLS = (*_DECODES, "prefill_attention_backend")
 _PAGES_OF_BACKEND = {
-    "flashmla": (64,),
-    "trtllm_mla": (64, 32),
-    "cutedsl_mla": (64, 32),
-    "trtllm_mha": (64, 16, 32, 128),
+    "flashmla": ((64,), _DECODES),
+    "trtllm_mla": ((64, 32), _DECODES),
+    "cutedsl_mla": ((64, 32), _PREFILLS),
+    "trtllm_mha": ((64, 16, 32, 128), (*_PREFILLS, "speculative_draft_attention_backend")),
 }
 # What may be given where a command does not hold it.
 SETTABLE = (
@@ -166,13 +168,14 @@ class _Values:
         return name == "mamba_chunk_size" or (name == "page_size" and self.facts is UNKNOWN)
 
     def page(self) -> int:
-        """The resolved page: what was told, else what the attention backend makes of it."""
+        """The resolved page: what was told, else what the attention backends make of it."""
         page = self.pick("page_size")
-        backend = self.given.value("attention_backend", "")
-        accepted = _PAGES_OF_BACKEND.get(backend, (page,))
-        if "page_size" not in self.told and page not in accepted:
-            self.sources["page_size"] = "flag"
-            return accepted[0]
+        if "page_size" in self.told:
+            return page
+        for backend, (accepted, flags) in _PAGES_OF_BACKEND.items():
+            if page not in accepted and backend in map(self.given.value, flags):
+                self.sources["page_size"] = "flag"
+                page = accepted[0]
         return page
 
     def strategy(self, overlap: bool, page: int) -> str:

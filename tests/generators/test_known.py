@@ -175,12 +175,35 @@ def test_models_and_backends_without_an_extra_buffer_keep_their_states_without_o
         assert judged(f"{LAZY} --linear-attn-backend {flags}").verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("flags", "page"),
+    [
+        ("--prefill-attention-backend triton --decode-attention-backend trtllm_mha", 64),
+        ("--prefill-attention-backend trtllm_mha", 64),
+        ("--decode-attention-backend flashmla --page-size 32", 64),
+        ("--prefill-attention-backend flashmla", 1),
+        ("--speculative-draft-attention-backend trtllm_mha", 64),
+        ("--decode-attention-backend trtllm_mha --page-size 16", 16),
+        ("--decode-attention-backend fa3", 1),
+    ],
+)
+def test_the_backend_of_one_phase_can_set_the_page(flags, page):
+    assert judged(f"{LAZY} {flags}").configuration.page_size == page
+
+
 def test_pipeline_parallelism_turns_the_overlap_scheduler_off():
     plain = "sglang serve --model-path some/hybrid"
     assert judged(plain).verdict == "unsafe"
     parallel = judged(f"{plain} --pp-size 2")
     assert parallel.verdict == "safe" and not parallel.configuration.overlap
     assert parallel.configuration.strategy == "extra_buffer"
+
+
+def test_that_lazy_slots_can_run_out_stands_beside_the_fix_to_them():
+    small = "sglang serve --model-path Qwen/Qwen3.5-35B-A3B --max-mamba-cache-size 8"
+    (told,) = (f for f in judged(small).findings if f.code.id == "GP401")
+    assert told.fix["flags"] == {"--mamba-radix-cache-strategy": "extra_buffer_lazy"}
+    assert "Can not alloc mamba cache" in told.document()["accepted"]
 
 
 @pytest.mark.parametrize(
