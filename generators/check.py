@@ -145,7 +145,9 @@ def judge(
         return _unjudged(design, launch, source, "rejected", findings)
     if (missing := _not_modelled(launch, c)) is not None:
         missed = finding(codes.NOT_MODELLED, design, source, missing)
-        known = list(_known(design, launch, source)) if launch.radix_cache else []
+        told = _known(design, launch, source) if launch.radix_cache else ()
+        # Of what is not judged at all no fault is claimed, only what may happen.
+        known = [f for f in told if f.severity != "error"]
         return _unjudged(design, launch, source, "not_modelled", [missed, *known])
     witnesses.require(design, c)
     return _judged(design, launch, source, context_length, alone, {} if orders is None else orders)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators import fixing, inputs, waivers
+from generators import codes, fixing, inputs, waivers
 from generators.cases import text_of
 from generators.errors import BadInput, NothingToDo
 from generators.judgements import Finding, Judgement, findings_document
@@ -121,7 +121,9 @@ def _of_pinned(judging: Judging, target: Target) -> Judgement:
     launch = replace(launch, unmodelled=launch.unmodelled or reason)
     judgement = judging.judge(CURRENT, launch, target.source, target.line)
     engine = f"sglang=={pinned.release}"
-    named = tuple(replace(finding, engine=engine) for finding in judgement.findings)
+    # Known faults are those of modelled releases.
+    told = [f for f in judgement.findings if f.code is not codes.RETRACTION_STATE]
+    named = tuple(replace(finding, engine=engine) for finding in told)
     return replace(judgement, engine=engine, findings=named)
 
 

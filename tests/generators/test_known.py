@@ -124,6 +124,14 @@ def test_a_buffer_in_host_memory_is_neither_called_broken_nor_safe():
     assert not found(judgement, "GP601") and not found(judgement, "GP602")
 
 
+@pytest.mark.parametrize("flags", ["--disable-radix-cache", "--disable-overlap-schedule"])
+def test_of_a_launch_that_is_not_judged_no_fault_is_claimed(flags):
+    plain = f"sglang serve --model-path some/hybrid {flags} {BACK}"
+    judgement = judged(plain)
+    assert judgement.verdict == judgement.readers["host"] == "not_modelled"
+    assert not [f for f in judgement.findings if f.severity == "error"]
+
+
 def test_that_requests_carry_session_parameters_can_be_said():
     assert judged(LAZY).verdict == "safe"
     judgement = judged(LAZY, told={"sessions": True})
