@@ -6,20 +6,27 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from generators.flags import LARGEST, field_of
+from generators.flags import FLAGS, LARGEST, SWITCHES, field_of
 from generators.judgements import Judgement
 from generators.launch import Launch
 from generators.words import Word
 from spec.sglang.configuration import Configuration
 from spec.sglang.rules import grids
 
-Flags = Mapping[str, str]
+# A flag with the value it is given; with None it is left out.
+Flags = Mapping[str, str | None]
 INTERVAL, CHUNKED, PAGE = "--mamba-track-interval", "--chunked-prefill-size", "--page-size"
 STRATEGY, NO_OVERLAP, DCP = (
     "--mamba-radix-cache-strategy",
     "--disable-overlap-schedule",
     "--dcp-size",
 )
+MIXED, WRITE_POLICY = "--enable-mixed-chunk", "--hicache-write-policy"
+# What takes a known fault away where no value of a flag does: flags to leave out, by the producer that is wrong.
+_LEFT_OUT = {
+    "host": ("hicache_storage_backend", "enable_hierarchical_cache"),
+    "sessions": ("enable_streaming_session",),
+}
 
 
 def _at_least(least: int, step: int) -> int:
@@ -40,9 +47,30 @@ def _intervals(c: Configuration) -> list[Flags]:
 
 
 def _prefills(c: Configuration) -> list[Flags]:
+    """Chunks of whole pages; never a prompt in one piece, which may be longer than memory allows."""
     size = c.chunked_prefill_size
     whole = [_at_least(size, c.page_size)] if size and size > 0 and size % c.page_size else []
-    return [{CHUNKED: str(n)} for n in [*whole, -1] if n != size]
+    return [{CHUNKED: str(n)} for n in whole]
+
+
+def _cuts(c: Configuration, mixes: bool) -> list[Flags]:
+    """Changes for a prompt that is cut off the page or off the model's chunk, the mildest first."""
+    unmixed: list[Flags] = [{MIXED: None}] if mixes else []
+    whole_chunks: list[Flags] = []
+    if c.page_size < c.mamba_chunk_size:
+        whole_chunks.append({PAGE: str(c.mamba_chunk_size)})
+    pages = [*_pages(c), *whole_chunks]
+    return [*unmixed, *pages, *_pairs(unmixed, pages)]
+
+
+def _left_out(launch: Launch, producer: str) -> list[Flags]:
+    """The launch without the flags by which a producer is wrong, one more of them each time."""
+    given = [name for name in _LEFT_OUT[producer] if name in launch.settings]
+    flags = [(FLAGS.get(name) or SWITCHES[name])[0] for name in given]
+    milder: list[Flags] = []
+    if launch.value("hicache_write_policy") == "write_back":
+        milder.append({WRITE_POLICY: "write_through"})
+    return [*milder, *(dict.fromkeys(flags[: n + 1]) for n in range(len(flags)))]
 
 
 def _strategies(c: Configuration) -> list[Flags]:
@@ -88,36 +116,42 @@ def _that_start(c: Configuration) -> list[Flags]:
     return [*few, *_pages(c), *_pairs(_pages(c), _prefills(c))]
 
 
-def _joined(changes: Iterable[Flags]) -> dict[str, str]:
+def _joined(changes: Iterable[Flags]) -> dict[str, str | None]:
     return {flag: value for change in changes for flag, value in change.items()}
 
 
-def candidates(judgement: Judgement) -> Iterator[Flags]:
-    """Changes that may mend what was found, the mildest first; each mechanism that is wrong has its own."""
+def candidates(judgement: Judgement, launch: Launch, mixes: bool = False) -> Iterator[Flags]:
+    """Changes that may mend what was found, the mildest first; each mechanism that is wrong has its own.
+
+    `mixes`: whether decode steps share batches with pieces of prompts.
+    """
     c, readers = judgement.configuration, judgement.readers
     if judgement.verdict == "rejected":
         yield from _that_start(c)
         return
-    prefills, pages = _prefills(c), _pages(c)
     groups: list[list[Flags]] = []
     if "unsafe" in (readers.get("decode"), readers.get("verify")):
         groups.append(_intervals(c))
     if readers.get("extend") == "unsafe":
-        groups.append([*prefills, *pages, *_pairs(pages, prefills)])
+        groups.append(_cuts(c, mixes))
     if readers.get("slots") == "unsafe":
         groups.append([*_spaced(c), *_strategies(c)])
+    groups += [_left_out(launch, p) for p in _LEFT_OUT if readers.get(p) == "unsafe"]
     if judgement.verdict == "inert":
-        groups.append(pages)
+        groups.append(_pages(c))
     for combination in itertools.product(*groups) if groups else ():
         yield _joined(combination)
 
 
 def changed(launch: Launch, flags: Flags) -> list[Word]:
-    """The words of a launch with these flags set: in place where they stand, else at the end."""
+    """The words of a launch with these flags set: in place where they stand, else at the end; None takes one out."""
     words = list(launch.words)
     for flag, value in flags.items():
         setting = launch.settings.get(field_of(flag))
-        if setting is None:
+        if value is None:
+            gone = (setting.flag, setting.holder) if setting else ()
+            words = [w for w in words if not any(w is g for g in gone)]
+        elif setting is None:
             words += [Word(flag), Word(value)] if value else [Word(flag)]
         else:
             words = [w if w is not setting.holder else setting.holding(value) for w in words]

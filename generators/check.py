@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from generators import codes, readers
+from generators import codes, cuts, readers
 from generators.cases import Case
 from generators.codes import Code
 from generators.domain import DEFAULT_CONTEXT, domain_of, flag
+from generators.flags import FLAGS, SWITCHES
 from generators.judgements import Finding, Judgement, OrdersSearched
-from generators.launch import Launch
+from generators.known import known_faults
+from generators.launch import Beyond, Launch
 from generators.orders import cases_of, first_orders
-from generators.resting import proved_alone, rests_on
+from generators.resting import CUT_ON_THE_PAGE, proved_alone, rests_on
 from generators.search import search
 from generators.traces import Found as Orders
 from spec.sglang import witnesses
@@ -79,6 +81,14 @@ def _case_finding(design: Design, case: Case, source: str) -> Finding:
     return replace(finding(code, design, source, f"{code.means}; {what}"), case=case)
 
 
+def _conditional(design: Design, case: Case, source: str) -> Finding:
+    """A case that takes a cut which the flags of the launch do not show."""
+    told = _case_finding(design, case, source)
+    what = told.message.removeprefix(codes.CODES[case.code].means + "; ")
+    message = f"{codes.CODES[case.code].means}; {cuts.condition(design)}; then {what}"
+    return replace(told, severity="warning", message=message)
+
+
 def _readers(c: Configuration, cases: Sequence[Case]) -> dict[str, str]:
     verdicts = {"decode": "safe", "extend": "safe"}
     if c.speculates:
@@ -128,12 +138,17 @@ def judge(
     c = launch.configuration
     asked = launch.radix_cache and not launch.unmodelled
     demands = refused_by(design, c) if asked else []
-    if demands:
+    if demands or (asked and launch.refused):
         findings = [_rejection(guard, design, source) for guard in demands]
+        if launch.refused:
+            findings.append(finding(codes.CANNOT_START, design, source, launch.refused))
         return _unjudged(design, launch, source, "rejected", findings)
     if (missing := _not_modelled(launch, c)) is not None:
         missed = finding(codes.NOT_MODELLED, design, source, missing)
-        return _unjudged(design, launch, source, "not_modelled", [missed])
+        told = _known(design, launch, source) if launch.radix_cache else ()
+        # Of what is not judged at all no fault is claimed, only what may happen.
+        known = [f for f in told if f.severity != "error"]
+        return _unjudged(design, launch, source, "not_modelled", [missed, *known])
     witnesses.require(design, c)
     return _judged(design, launch, source, context_length, alone, {} if orders is None else orders)
 
@@ -143,11 +158,48 @@ def finding(code: Code, design: Design, source: str, message: str) -> Finding:
     return Finding(code, code.severity, f"sglang=={design.release}", message, source)
 
 
+def _known(design: Design, launch: Launch, source: str) -> Iterator[Finding]:
+    """What is known to be wrong with what no rule models, and which flags reach the rest of it."""
+    for fault in known_faults(design, launch):
+        told = finding(fault.code, design, source, f"{fault.code.means}; {fault.happens}")
+        yield replace(told, severity=fault.severity)
+    if launch.unmodelled:
+        return
+    broken = {f.producer for f in known_faults(design, launch) if f.severity == "error"}
+    for beyond in launch.beyond:
+        flag = (FLAGS.get(beyond.field) or SWITCHES[beyond.field])[0]
+        named = " and ".join(p for p in _concerned(launch, beyond) if p not in broken)
+        if named:
+            message = f"{flag} is not modelled, so {named} cannot be called safe: {beyond.why}"
+            told = finding(codes.NOT_MODELLED, design, source, message)
+            yield replace(told, about=(beyond.field,))
+
+
+def _concerned(launch: Launch, beyond: Beyond) -> list[str]:
+    """The producers that a flag takes out of the model in this launch."""
+    return [p for p in beyond.producers if p != "verify" or launch.configuration.speculates]
+
+
+def _beyond_the_model(
+    design: Design, launch: Launch, verdicts: dict[str, str]
+) -> tuple[dict[str, str], bool]:
+    """The verdicts of the producers with what no rule models, and whether a known fault is among it."""
+    verdicts = dict(verdicts)
+    for beyond in launch.beyond:
+        for producer in _concerned(launch, beyond):
+            if verdicts.get(producer) != "unsafe":
+                verdicts[producer] = "not_modelled"
+    faults = [fault for fault in known_faults(design, launch) if fault.severity == "error"]
+    verdicts |= dict.fromkeys((fault.producer for fault in faults), "unsafe")
+    return verdicts, bool(faults)
+
+
 def _unjudged(
     design: Design, launch: Launch, source: str, verdict: str, findings: Sequence[Finding]
 ) -> Judgement:
     """The judgement of a launch whose readers are not looked at."""
-    readers = ("decode", "extend", "slots", "flush")
+    further = [p for beyond in launch.beyond for p in _concerned(launch, beyond)]
+    readers = ("decode", "extend", "slots", "flush", *further)
     return Judgement(
         source=source,
         engine=f"sglang=={design.release}" if launch.engine == "sglang" else launch.engine,
@@ -172,18 +224,25 @@ def _judged(
     known: dict[Any, Orders],
 ) -> Judgement:
     c, shape = launch.configuration, geometry(design, launch.configuration)
-    orders = first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, known)
-    cases = [*search(design, domain_of(c), close=False).cases, *cases_of(design, c, orders)]
-    verdicts = _readers(c, cases)
+    orders = first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, known, cuts.mixes(design, launch))
+    cut = cuts.split(design, launch, search(design, domain_of(c), close=False).cases)
+    cases = [*cut.shown, *cases_of(design, c, orders)]
+    verdicts, is_known = _beyond_the_model(design, launch, _readers(c, cases))
     context, said = _context(launch, context_length)
     is_inert = shape["checkpoint_grid"] > context
-    verdict = "unsafe" if cases else "inert" if is_inert else "safe"
-    theorems = rests_on(design, c, verdicts)
-    alone = alone and theorems is None and proved_alone(design, c)
+    verdict = "unsafe" if cases or is_known else "inert" if is_inert else "safe"
+    cut_on_the_page = cuts.with_whole_prefixes(design, launch)
+    theorems = rests_on(design, cut_on_the_page, verdicts)
+    alone = alone and theorems is None and proved_alone(design, cut_on_the_page)
     if theorems is None and not alone:
         verdicts["extend"] = "not_modelled"
-        verdict = "not_modelled" if verdict == "safe" else verdict
+    elif theorems is not None and cut_on_the_page is not c and verdicts["extend"] == "safe":
+        theorems = (*theorems, CUT_ON_THE_PAGE)
+    if verdict == "safe" and "not_modelled" in verdicts.values():
+        verdict = "not_modelled"
     findings = [_case_finding(design, case, source) for case in cases]
+    findings += [_conditional(design, case, source) for case in cut.conditional]
+    findings += _known(design, launch, source)
     if is_inert:
         message = (
             f"nothing shorter than {shape['checkpoint_grid']} tokens can ever be reused, and the context is "

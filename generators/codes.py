@@ -151,13 +151,17 @@ DECODE_STATE = Code(
 EXTEND_PREFIX = Code(
     "GP201",
     "extend-prefix",
-    "an extend that starts off the tree page donates a depth counted from its prefix, which no node has",
+    "a piece of a prompt that starts off the tree page stores its state under a depth counted from there, which no node has",
     "an_extend_under_dcp_lands_on_a_node",
-    why="A prompt that is prefilled in pieces leaves a state at a depth where nobody looks for it, on the node of a shallower one.",
-    example=("0.5.23", f"{_SERVE} --page-size 64"),
-    instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
-    accepted="prefill pieces that always end on the tree page (chunked prefill off), a page of one token, or under DCP a release from 0.5.21 on",
-    about=_CUTS,
+    why="The state ends on the node of a shallower depth; the next request that hits that node computes some tokens "
+    "twice, and nothing reports it. Without DCP the scheduler ends every piece on the page unless decode steps share "
+    "its batch (--enable-mixed-chunk) or memory runs short between two pieces; up to 0.5.20 DCP widens the tree's page "
+    "and pieces end on the page of one rank.",
+    example=("0.5.23", f"{_SERVE} --page-size 64 --enable-mixed-chunk"),
+    instead=_SERVE,
+    accepted="no --enable-mixed-chunk (decode steps then wait for a piece of a prompt), a page of one token, or under "
+    "DCP a release from 0.5.21 on",
+    about=("enable_mixed_chunk", *_CUTS),
     upstream=(39115,),
 )
 EXTEND_GRID = Code(
@@ -189,11 +193,40 @@ EXTEND_ASSERTION = Code(
     "an engine assertion stops the scheduler when an extend starts off the cache chunk",
     "the_extend_assertion_never_fires",
     why="An assertion for an optional checkpoint takes the scheduler, and with it every request, down.",
-    example=("0.5.18", _WIDE),
-    instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
-    accepted="prefill pieces that end on the cache chunk, or a release from 0.5.19 on",
+    example=("0.5.18", f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 16"),
+    instead=f"{_SERVE} --page-size 64",
+    accepted="a page that is a multiple of the model's chunk, without --enable-mixed-chunk, so that every piece of a "
+    "prompt ends on the cache chunk; or a release from 0.5.19 on",
     about=_CUTS,
     upstream=(36005,),
+)
+EXTEND_CHUNK = Code(
+    "GP205",
+    "extend-chunk",
+    "a prompt's states are read from the wrong rows: the engine counts them by the chunk of the model's text config, and "
+    "decides which depths to cache by the chunk of the whole config, and the two differ",
+    why="A prompt of 330 tokens is cached under 320 tokens with a state that has consumed 256 (chunks of 64 and 128); "
+    "the next request that hits the cache skips the tokens between.",
+    example=(
+        "0.5.23",
+        "sglang serve --model-path nvidia/Nemotron-Omni",
+    ),
+    instead="sglang serve --model-path nvidia/Nemotron-H",
+    accepted="a config.json whose top level holds the same mamba_chunk_size as its text config, or "
+    "--disable-radix-cache (nothing is reused then)",
+    about=("model_path",),
+)
+EXTEND_MIXED = Code(
+    "GP206",
+    "extend-mixed",
+    "a piece of a prompt that shares its batch with decode steps writes no checkpoint, and its slot is inserted into the "
+    "radix tree as if it had",
+    why="The next request that hits the cache resumes from memory that nobody wrote for it; nothing reports it. It takes "
+    "--enable-mixed-chunk and one request that decodes beside a prompt.",
+    example=("0.5.22", f"{_SERVE} --enable-mixed-chunk"),
+    instead=_SERVE,
+    accepted="no --enable-mixed-chunk (decode steps then wait for a piece of a prompt), or release 0.5.23",
+    about=("enable_mixed_chunk",),
 )
 FLUSH = Code(
     "GP301",
@@ -216,7 +249,8 @@ SLOT_OVERWRITTEN = Code(
     "with nothing launched ahead; docs/found.md, 1, has what else is assumed).",
     example=("0.5.23", _SERVE),
     instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
-    accepted="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on) or "
+    accepted="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on; its slots are allocated "
+    "while requests run, so that a small --max-mamba-cache-size can run out: 'Can not alloc mamba cache') or "
     "--disable-overlap-schedule; with it a release from 0.5.22 on, the overlap scheduler, and an interval of at least "
     "twice the draft tokens",
     about=("mamba_radix_cache_strategy",),
@@ -262,6 +296,72 @@ TREE_STATE = Code(
     "a_split_leaves_the_state_on_the_node_of_its_depth",
     why="Whoever resumes from that node computes some tokens twice, or never.",
     accepted="the rules of the tree that every modelled release has",
+)
+
+HOST_LOAD = Code(
+    "GP601",
+    "host-load",
+    "a load of states from host memory that is turned away leaves the request without the state of its prefix, and what "
+    "it computes then is cached",
+    why="The request goes on from its device prefix with an empty state, and its checkpoints hold only the tokens since; "
+    "later requests that hit them answer as if the prefix were missing. With write_back two requests that load one branch "
+    "in the same pass are enough; with other policies it takes a load for which no tokens or state slots can be freed "
+    "(read, not run). Up to 0.5.18 an assertion stops the scheduler instead.",
+    example=(
+        "0.5.23",
+        f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy --enable-hierarchical-cache "
+        "--hicache-write-policy write_back",
+    ),
+    instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
+    accepted="no --enable-hierarchical-cache (evicted prefixes are computed again); with --hicache-write-policy "
+    "write_through, which copies every cached state to the host, only loads that find no memory are left",
+    about=("hicache_write_policy", "enable_hierarchical_cache"),
+)
+HOST_MATCH = Code(
+    "GP602",
+    "host-match",
+    "the state of a match that was given up is copied over the state of a later, longer match",
+    why="A request that waits for the storage backend goes on from 512 tokens with a state that has consumed 128. It "
+    "takes a device prefix that is evicted while the request waits, so that the storage is asked a second time.",
+    example=(
+        "0.5.23",
+        f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy --enable-hierarchical-cache "
+        "--hicache-storage-backend file",
+    ),
+    instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
+    accepted="no --hicache-storage-backend (prefixes of other servers and earlier runs are computed again)",
+    about=("hicache_storage_backend", "enable_hierarchical_cache"),
+)
+SESSION_STATE = Code(
+    "GP603",
+    "session-state",
+    "a turn of a session goes on from a state that has consumed more tokens than the session keeps, or from the state of "
+    "another request",
+    why="Every later turn of the session is wrong as well. In a streaming session it takes a turn that is retracted for "
+    "want of memory, or speculation under the overlap scheduler (nearly every turn); an aborted turn leaves a wrong state "
+    "in the tree of all requests where the page is above one. In any session, also without a flag, a request that waits "
+    "for memory while its cached prefix is evicted is given another request's state.",
+    example=(
+        "0.5.23",
+        f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy --enable-streaming-session",
+    ),
+    instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
+    accepted="no --enable-streaming-session and no session_params in requests (each turn sends its whole prompt, which the "
+    "radix cache serves)",
+    about=("enable_streaming_session",),
+)
+RETRACTION_STATE = Code(
+    "GP604",
+    "retraction-state",
+    "a request that a decode server retracts keeps a state that has consumed one token more than it keeps",
+    severity="warning",
+    why="The request goes on after its retraction with its last token consumed twice. It takes the overlap scheduler and "
+    "a decode server that runs out of memory (read, not run).",
+    example=("0.5.23", f"{_SERVE} --disaggregation-mode decode"),
+    instead=_SERVE,
+    accepted="--disable-overlap-schedule on decode servers (slower decode steps), or memory enough that none retracts",
+    about=("disaggregation_mode",),
+    upstream=(39743,),
 )
 
 CANNOT_START = Code(
@@ -415,12 +515,18 @@ CODES = {
         EXTEND_GRID,
         EXTEND_ROW,
         EXTEND_ASSERTION,
+        EXTEND_CHUNK,
+        EXTEND_MIXED,
         FLUSH,
         SLOT_OVERWRITTEN,
         SLOT_LABEL,
         KEY_OVERSHOT,
         NODE_DEPTH,
         TREE_STATE,
+        HOST_LOAD,
+        HOST_MATCH,
+        SESSION_STATE,
+        RETRACTION_STATE,
         WINDOW_GRID,
         GUARD_PROTECTS_NOT,
         GUARD_NOT_EVALUATED,

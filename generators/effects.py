@@ -37,11 +37,11 @@ _ON_A_GRID: dict[str, tuple[str, Callable[..., Checkpoint]]] = {
 _OF_AN_EXTEND = (codes.EXTEND_PREFIX.id, codes.EXTEND_GRID.id, codes.EXTEND_ROW.id)
 
 
-def affected(design: Design, c: Configuration, case: Case) -> dict[str, Any]:
+def affected(design: Design, c: Configuration, case: Case, step: int = 1) -> dict[str, Any]:
     """The reach of a case: depths in tokens, `share` of the reader's checkpoints that end on a wrong node.
 
     `share` is over one period of the grid above the first tree page; for an extend over every prefix within one
-    tree page, each extended by one grid step. None where it is not computed.
+    tree page that is a multiple of `step`, each extended by one grid step. None where it is not computed.
     """
     known = {
         "first_lost_depth": None,
@@ -54,7 +54,7 @@ def affected(design: Design, c: Configuration, case: Case) -> dict[str, Any]:
     if case.code in _ON_A_GRID:
         return known | _on_a_grid(design, c, *_ON_A_GRID[case.code])
     if case.code in _OF_AN_EXTEND:
-        return known | _of_extends(design, c)
+        return known | _of_extends(design, c, step)
     return known
 
 
@@ -71,13 +71,13 @@ def _on_a_grid(
     return lost | _reach(design, c, take(design, c, depths), period)
 
 
-def _of_extends(design: Design, c: Configuration) -> dict[str, Any]:
+def _of_extends(design: Design, c: Configuration, step: int) -> dict[str, Any]:
     page = grids.tree_page(c)
     if page > _MOST:
         return {}
-    prefixes = numpy.arange(page, dtype=numpy.int64)
+    prefixes = numpy.arange(0, page, step, dtype=numpy.int64)
     checkpoints = extend_checkpoint(design, c, prefixes, prefixes + design.grid("extend", c))
-    return _reach(design, c, checkpoints, page)
+    return _reach(design, c, checkpoints, len(prefixes))
 
 
 def _reach(design: Design, c: Configuration, checkpoints: Checkpoint, size: int) -> dict[str, Any]:

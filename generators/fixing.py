@@ -52,7 +52,11 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
     found, added = [], ""
     for flag, value in flags.items():
         setting = target.launch.settings.get(field_of(flag))
-        if setting is None:
+        if value is None:
+            if setting is None or (gone := _removing(target.command.style, setting, text)) is None:
+                return None
+            found.append(gone)
+        elif setting is None:
             added += _inserted(target.command.style, text, last.span, flag, value)
         elif (edit := _replacing(setting, value, text)) is not None:
             found.append(edit)
@@ -62,6 +66,18 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
         end = _line_end(text, last.span[1]) if target.command.style == ITEMS else last.span[1]
         found.append(Edit(end, end, added))
     return found
+
+
+def _removing(style: str, setting: Setting, text: str) -> Edit | None:
+    """The change that takes a flag out of a shell command, with its value and the spaces before it on its line."""
+    flag, holder = setting.flag.span, setting.holder.span
+    if style != SHELL or flag is None or holder is None:
+        return None
+    start = flag[0]
+    while start and text[start - 1] in " \t":
+        start -= 1
+    alone = not start or text[start - 1] in "\r\n"
+    return Edit(flag[0] if alone else start, holder[1], "")
 
 
 def _replacing(setting: Setting, value: str, text: str) -> Edit | None:

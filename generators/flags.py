@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from typing import Any
 
 from generators import codes
 from generators.codes import Code
+from generators.engine_flags import engine_flags, not_modelled
 from generators.errors import BadInput
 from generators.words import Word
 
@@ -25,7 +24,6 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "chunked_prefill_size": ("--chunked-prefill-size",),
     "context_length": ("--context-length",),
     "attention_backend": ("--attention-backend",),
-    "disaggregation_mode": ("--disaggregation-mode",),
     "speculative_algorithm": ("--speculative-algorithm", "--speculative-algo"),
     "speculative_num_draft_tokens": ("--speculative-num-draft-tokens",),
     "speculative_num_steps": ("--speculative-num-steps",),
@@ -33,16 +31,29 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "speculative_dflash_block_size": ("--speculative-dflash-block-size",),
     "model_path": ("--model-path", "--model"),
     "config_file": (_CONFIG,),
+    "pp_size": ("--pp-size", "--pipeline-parallel-size"),
+    "linear_attn_backend": ("--linear-attn-backend",),
+    "decode_attention_backend": ("--decode-attention-backend",),
+    "prefill_attention_backend": ("--prefill-attention-backend",),
+    "speculative_draft_attention_backend": ("--speculative-draft-attention-backend",),
+    "hicache_write_policy": ("--hicache-write-policy",),
 }
 SWITCHES: dict[str, tuple[str, ...]] = {
     "disable_radix_cache": ("--disable-radix-cache",),
     "disable_overlap_schedule": ("--disable-overlap-schedule",),
-    "enable_linear_replayssm": ("--enable-linear-replayssm",),
+    "enable_mixed_chunk": ("--enable-mixed-chunk",),
 }
-_TEXT = (
-    *("speculative_algorithm", "model_path", "mamba_radix_cache_strategy"),
-    *("attention_backend", "disaggregation_mode", "config_file"),
-)
+_TEXT = [
+    *("speculative_algorithm", "model_path", "mamba_radix_cache_strategy", "linear_attn_backend"),
+    *("attention_backend", "decode_attention_backend", "prefill_attention_backend"),
+    "speculative_draft_attention_backend",
+    *("config_file", "hicache_write_policy"),
+]
+# The flags that reach what is not modelled are read as well.
+for _group in not_modelled():
+    FLAGS |= _group.spellings(_group.flags)
+    SWITCHES |= _group.spellings(_group.switches)
+    _TEXT += [_group.field_of(flag) for flag in _group.flags]
 _FIELD_OF = {spelling: name for name, spellings in FLAGS.items() for spelling in spellings}
 _SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spelling in spellings}
 _READ = (*_FIELD_OF, *_SWITCH_OF)
@@ -99,14 +110,6 @@ class Given:
         return self.settings[name].value if name in self.settings else default
 
 
-@functools.cache
-def _engine_flags() -> dict[str, bool]:
-    """Every flag of the engine, and whether it is a switch."""
-    text = resources.files("generators").joinpath("sglang_flags.txt").read_text(encoding="utf-8")
-    entries = (line.split() for line in text.splitlines() if not line.startswith("#"))
-    return {entry[0]: len(entry) > 1 for entry in entries}
-
-
 def field_of(flag: str) -> str:
     """The field that a flag sets."""
     return _FIELD_OF.get(flag) or _SWITCH_OF[flag]
@@ -156,7 +159,7 @@ def _full(spelling: str) -> str:
     dashed = spelling.replace("_", "-")
     if dashed != spelling and dashed in _READ:
         raise BadInput(f"{spelling}: the engine has no such flag; it is spelled {dashed}")
-    if spelling in _engine_flags():
+    if spelling in engine_flags():
         return spelling
     longer = {k for k in _READ if k.startswith(spelling)}
     fields = {_FIELD_OF.get(k) or _SWITCH_OF[k] for k in longer}
@@ -164,16 +167,14 @@ def _full(spelling: str) -> str:
 
 
 def _is_unknown(spelling: str) -> bool:
-    return spelling.startswith("--") and spelling not in _engine_flags() and spelling not in _READ
+    return spelling.startswith("--") and spelling not in engine_flags() and spelling not in _READ
 
 
 def _nearest(spelling: str) -> str | None:
     """The flag that was probably meant, where the engine has none of this name but one like it decides."""
-    if len(spelling) > _LONGEST_FLAG or any(
-        known.startswith(spelling) for known in _engine_flags()
-    ):
+    if len(spelling) > _LONGEST_FLAG or any(known.startswith(spelling) for known in engine_flags()):
         return None
-    near = difflib.get_close_matches(spelling, [*_READ, *_engine_flags()], n=1, cutoff=0.84)
+    near = difflib.get_close_matches(spelling, [*_READ, *engine_flags()], n=1, cutoff=0.84)
     return near[0] if near and near[0] in _READ else None
 
 
@@ -213,7 +214,7 @@ def _is_a_value(words: Sequence[Word], position: int) -> bool:
     """Whether the word at a position belongs to the flag before it."""
     before = words[position - 1].text if position else ""
     takes_one = before.startswith("-") and "=" not in before
-    return takes_one and not _engine_flags().get(before, False)
+    return takes_one and not engine_flags().get(before, False)
 
 
 def _read_value(

@@ -24,7 +24,11 @@ class Waived:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to tell the user about a launch."""
+    """One thing to tell the user about a launch.
+
+    `about`: the fields whose flags it stands at, where they are not those of its code; `upgrade`: the release and the
+    flags under which the launch is safe where no flags make it so in its own.
+    """
 
     code: Code
     severity: str
@@ -37,6 +41,8 @@ class Finding:
     case: Case | None = None
     affected: dict[str, Any] | None = None
     waived: Waived | None = None
+    about: tuple[str, ...] = ()
+    upgrade: dict[str, Any] | None = None
 
     @property
     def trace(self) -> str | None:
@@ -51,6 +57,7 @@ class Finding:
             "engine": self.engine,
             "message": self.message,
             "fix": self.fix,
+            "upgrade": self.upgrade,
             "source": self.source,
             "line": self.line,
             "column": self.column,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from generators import codes
+from generators import codes, cuts
 from generators.changes import candidates, changed
 from generators.check import finding, judge, refused_by
 from generators.domain import domain_of
@@ -16,7 +16,7 @@ from generators.launch import Launch
 from generators.search import search
 from generators.traces import Found as Orders
 from spec.sglang.configuration import interval_is_whole_configured_pages
-from spec.sglang.designs import Design
+from spec.sglang.designs import CURRENT, DESIGNS, Design
 from spec.sglang.rules import grids
 
 _GRID_CODES = (codes.DECODE_GRID, codes.VERIFY_GRID)
@@ -31,6 +31,7 @@ class Judging:
     context_length: int | None = None
     known: dict[Any, Judgement] = field(default_factory=dict)
     fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
+    upgrades: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
     orders: dict[Any, Orders] = field(default_factory=dict)
 
     def judge(
@@ -40,7 +41,8 @@ class Judging:
         bare = self._bare(design, launch, alone=True)
         told = [*bare.findings, *_more(design, launch, bare)]
         fix = self._fix(design, launch, bare)
-        complete = [self._complete(design, launch, f, source, line, fix) for f in told]
+        upgrade = None if fix else self._upgrade(design, launch, bare)
+        complete = [self._complete(design, launch, f, source, line, fix, upgrade) for f in told]
         notes = [
             Finding(
                 n.code,
@@ -59,6 +61,9 @@ class Judging:
         key = (
             *(design.name, launch.engine, launch.configuration, tuple(launch.sources.items())),
             *(launch.context_length, launch.radix_cache, launch.unmodelled, alone),
+            *(launch.refused, launch.beyond, launch.sessions, launch.nested_chunk),
+            launch.recurrent,
+            tuple(sorted((name, str(given.value)) for name, given in launch.settings.items())),
         )
         if key not in self.known:
             self.known[key] = judge(
@@ -75,11 +80,29 @@ class Judging:
             self.fixes[key] = self._search_fix(design, launch, judgement)
         return self.fixes[key]
 
+    def _upgrade(
+        self, design: Design, launch: Launch, judgement: Judgement
+    ) -> dict[str, Any] | None:
+        """The newest release and the nearest flags under which it is safe, where the launch's own has none."""
+        if design is CURRENT or judgement.verdict not in ("unsafe", "rejected", "inert"):
+            return None
+        if not launch.words or design.name not in DESIGNS:
+            return None
+        if launch.words not in self.upgrades:
+            there = self._bare(CURRENT, launch, alone=False)
+            flags: Any = {} if there.verdict == "safe" else None
+            if flags is None and (fix := self._fix(CURRENT, launch, there)) and fix["safe"]:
+                flags = fix["flags"]
+            engine = f"sglang=={CURRENT.release}"
+            found = None if flags is None else {"engine": engine, "flags": flags}
+            self.upgrades[launch.words] = found
+        return self.upgrades[launch.words]
+
     def _search_fix(
         self, design: Design, launch: Launch, judgement: Judgement
     ) -> dict[str, Any] | None:
         unproved = None
-        for flags in candidates(judgement):
+        for flags in candidates(judgement, launch, cuts.mixes(design, launch)):
             again = self._bare(design, launch.again(changed(launch, flags)), alone=False)
             if again.verdict == "safe":
                 return {"flags": dict(flags), "safe": True}
@@ -95,23 +118,30 @@ class Judging:
         source: str,
         line: int | None,
         fix: dict[str, Any] | None,
+        upgrade: dict[str, Any] | None,
     ) -> Finding:
-        place = launch.place(*told.code.about)
+        place = launch.place(*(told.about or told.code.about))
+        is_conditional = told.severity != told.code.severity
+        anywhere = is_conditional or cuts.mixes(design, launch)
+        step = 1 if anywhere else launch.configuration.page_size
+        may_be_mended = told.severity != "note" and not is_conditional
         return replace(
             told,
             source=source,
             line=place.line if place and place.line else line,
             column=place.column if place else None,
-            fix=fix if told.severity != "note" else None,
-            affected=affected(design, launch.configuration, told.case) if told.case else None,
+            fix=fix if may_be_mended else None,
+            upgrade=upgrade if may_be_mended else None,
+            affected=affected(design, launch.configuration, told.case, step) if told.case else None,
         )
 
 
 def _only_unproved(judgement: Judgement) -> bool:
-    """Whether nothing was found and only the theorem for its extends is missing."""
+    """Whether nothing was found and only a theorem for its extends, or what no rule models, is missing."""
     return (
-        judgement.verdict == judgement.readers["extend"] == "not_modelled"
-        and judgement.readers["decode"] == "safe"
+        judgement.verdict == "not_modelled"
+        and "unsafe" not in judgement.readers.values()
+        and "safe" in judgement.readers.values()
     )
 
 

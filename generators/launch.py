@@ -9,24 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from generators.commands import launches
+from generators.engine_flags import not_modelled
 from generators.errors import BadInput
 from generators.flags import FLAGS, LARGEST, Given, Note, Setting, read_flags
 from generators.models import UNKNOWN, ModelFacts, facts_of_model
 from generators.words import Word
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
 
-# Pages (tokens) that an attention backend accepts, and the one it sets where another was asked for.
-# Source: SGLang 0.5.23, `arg_groups/overrides.py`.
+# Pages (tokens) that an attention backend accepts, the one first that it sets where another was asked for, and by which
+# flags it does.  Source: SGLang 0.5.23, `arg_groups/overrides.py` (`_mla_backend_page_constraints`).
+_DECODES = ("attention_backend", "decode_attention_backend")
+_PREFILLS = (*_DECODES, "prefill_attention_backend")
 _PAGES_OF_BACKEND = {
-    "flashmla": (64,),
-    "trtllm_mla": (64, 32),
-    "cutedsl_mla": (64, 32),
-    "trtllm_mha": (64, 16, 32, 128),
+    "flashmla": ((64,), _DECODES),
+    "trtllm_mla": ((64, 32), _DECODES),
+    "cutedsl_mla": ((64, 32), _PREFILLS),
+    "trtllm_mha": ((64, 16, 32, 128), (*_PREFILLS, "speculative_draft_attention_backend")),
 }
 # What may be given where a command does not hold it.
 SETTABLE = (
     *("page_size", "dcp_size", "mamba_track_interval", "speculative_num_draft_tokens"),
-    *("mamba_chunk_size", "recurrence", "strategy"),
+    *("mamba_chunk_size", "recurrence", "strategy", "sessions"),
 )
 _NEEDED = {
     "page_size": "page_size",
@@ -39,12 +42,24 @@ _NEEDED = {
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """A flag that reaches what is not modelled: its field, the producers of checkpoints it concerns, and why."""
+
+    field: str
+    producers: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
 class Launch:
     """A launch command as far as checkpoints are concerned.
 
-    `sources`: where each value comes from; `unmodelled`: why no rule fits it, if so; `words`: the command from the
+    `sources`: where each value comes from; `unmodelled`: why no rule fits it, if so; `refused`: why the engine refuses
+    its strategy for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not
+    modelled; `sessions`: whether its requests were said to carry session parameters; `words`: the command from the
     word that starts the engine on; `settings`: the flags that were read, by field; `notes`: what there is to say
-    about its words; `reading`: how they were read; `convolves`: the model's draft keeps convolution windows.
+    about its words; `reading`: how they were read; `convolves`: the model's draft keeps convolution windows;
+    `recurrent`: whether the model has recurrent layers, None where it is not known; `nested_chunk`: the model's chunk stands in its text config alone.
     """
 
     engine: str
@@ -54,11 +69,20 @@ class Launch:
     context_length: int | None
     radix_cache: bool
     unmodelled: str | None = None
+    refused: str | None = None
+    beyond: tuple[Beyond, ...] = ()
+    sessions: bool = False
     words: tuple[Word, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     convolves: bool = False
+    recurrent: bool | None = None
+    nested_chunk: bool = False
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """The value of a flag that was read, by its field."""
+        return self.settings[name].value if name in self.settings else default
 
     def again(self, words: Sequence[Word]) -> Launch:
         """Other words read in the same way: with the same values told, the same model's config."""
@@ -88,10 +112,22 @@ def _draft_tokens(given: Given) -> tuple[int, str]:
     return 8, "assumed"
 
 
-def _strategy(given: Given, overlap: bool, page: int) -> tuple[str, str]:
+def _unbuffered(given: Given, facts: ModelFacts) -> str | None:
+    """Why a launch can have no extra buffer, apart from its values: None where it can."""
+    if not facts.extra_buffer:
+        return "the engine has no extra_buffer strategy for this model; --mamba-radix-cache-strategy no_buffer starts"
+    backend = given.value("linear_attn_backend", "triton")
+    if backend != "triton":
+        return f"extra_buffer needs --linear-attn-backend triton, not {backend[:40]}"
+    return None
+
+
+def _strategy(
+    given: Given, overlap: bool, page: int, can_be_buffered: bool = True
+) -> tuple[str, str]:
     named = given.value("mamba_radix_cache_strategy", "auto")
     if named == "auto":
-        buffered = overlap or ("page_size" in given.settings and page > 1)
+        buffered = can_be_buffered and (overlap or ("page_size" in given.settings and page > 1))
         source = "flag" if "mamba_radix_cache_strategy" in given.settings else "default"
         return ("extra_buffer" if buffered else "no_buffer"), source
     if named not in STRATEGIES:
@@ -132,17 +168,19 @@ class _Values:
         return name == "mamba_chunk_size" or (name == "page_size" and self.facts is UNKNOWN)
 
     def page(self) -> int:
-        """The resolved page: what was told, else what the attention backend makes of it."""
+        """The resolved page: what was told, else what the attention backends make of it."""
         page = self.pick("page_size")
-        backend = self.given.value("attention_backend", "")
-        accepted = _PAGES_OF_BACKEND.get(backend, (page,))
-        if "page_size" not in self.told and page not in accepted:
-            self.sources["page_size"] = "flag"
-            return accepted[0]
+        if "page_size" in self.told:
+            return page
+        for backend, (accepted, flags) in _PAGES_OF_BACKEND.items():
+            if page not in accepted and backend in map(self.given.value, flags):
+                self.sources["page_size"] = "flag"
+                page = accepted[0]
         return page
 
     def strategy(self, overlap: bool, page: int) -> str:
-        strategy, self.sources["strategy"] = _strategy(self.given, overlap, page)
+        can_be_buffered = _unbuffered(self.given, self.facts) is None
+        strategy, self.sources["strategy"] = _strategy(self.given, overlap, page, can_be_buffered)
         if "strategy" in self.told:
             strategy, self.sources["strategy"] = self.told["strategy"], "flag"
         return strategy
@@ -183,6 +221,19 @@ def _unmodelled(
     return None
 
 
+def _beyond(given: Given) -> tuple[Beyond, ...]:
+    """The flags of a launch that reach what is not modelled; a value that is not known yet may."""
+    found = {}
+    for group in not_modelled():
+        if group.needs and not any(name in given.settings for name in group.needs):
+            continue
+        for name in dict.fromkeys(group.field_of(f) for f in (*group.switches, *group.flags)):
+            told = name in given.settings and group.takes_effect(given.settings[name].value)
+            if told or name in given.holes:
+                found[name] = Beyond(name, group.producers, group.why)
+    return tuple(found.values())
+
+
 def read_words(
     engine: str,
     words: Sequence[Word],
@@ -200,9 +251,11 @@ def read_words(
     facts = facts_of_model(given.value("model_path"), config)
     values = _Values(given, facts, told or {})
     page = values.page()
-    overlap = not given.value("disable_overlap_schedule", False)
+    # Pipeline parallelism turns the overlap scheduler off once the strategy is chosen.
+    wants_overlap = not given.value("disable_overlap_schedule", False)
+    overlap = wants_overlap and given.value("pp_size", 1) == 1
     values.sources["overlap"] = "default" if overlap else "flag"
-    strategy, draft = values.strategy(overlap, page), values.draft_tokens()
+    strategy, draft = values.strategy(wants_overlap, page), values.draft_tokens()
     speculates = draft > 0 and "speculative_algorithm" in given.settings
     algorithm = given.value("speculative_algorithm", "").upper() if speculates else None
     values.sources["speculative_algorithm"] = "flag" if algorithm else "default"
@@ -231,11 +284,16 @@ def read_words(
         context_length=given.value("context_length"),
         radix_cache=not given.value("disable_radix_cache", False),
         unmodelled=_unmodelled(engine, given, facts, values.told),
+        refused=None if strategy == "no_buffer" else _unbuffered(given, facts),
+        beyond=_beyond(given),
+        sessions=values.told.get("sessions", False),
         words=tuple(words),
         settings=given.settings,
         notes=tuple(given.notes),
         reading={"told": told, "config": config, "resolved": resolved},
         convolves=facts.convolves,
+        recurrent=facts.recurrent,
+        nested_chunk=facts.nested_chunk,
     )
 
 
@@ -270,6 +328,10 @@ def told_from(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _told(name: str, text: str) -> Any:
+    if name == "sessions":
+        if text not in ("on", "off"):
+            raise BadInput(f"--set {name}: {text[:40]!r} is neither on nor off")
+        return text == "on"
     choices = {"recurrence": RECURRENCES, "strategy": STRATEGIES}.get(name)
     if choices is not None:
         if text not in choices:

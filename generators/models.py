@@ -13,6 +13,8 @@ from typing import Any
 from generators.errors import MOST_BYTES, BadInput, read_text
 
 _LARGEST_CHUNK = 1 << 20
+_ASSUMED_CHUNK = 64  # tokens; the engine's, for a config without a chunk
+_TEXT_CONFIGS = ("text_config", "llm_config")
 # Recurrences by the model_type of a config.json (SGLang 0.5.23, configs/hybrid_arch.py), with the chunk (tokens)
 # that its class sets where the file has none.
 _BY_TYPE = {
@@ -55,7 +57,8 @@ class ModelFacts:
     """What is known of a model: chunk and backend's page (tokens), recurrence, whether it has recurrent layers.
 
     `unmodelled`: what about it no rule covers, if there is something; `convolves`: its draft keeps convolution
-    windows beside the states.
+    windows beside the states; `extra_buffer`: whether the engine has that strategy for it; `nested_chunk`: its chunk
+    is not the one that the engine reads from its whole config, as it stands in the text config alone.
     `source` is where it stands: `model table`, `config.json` or, with nothing known, `assumed`.
     """
 
@@ -66,6 +69,8 @@ class ModelFacts:
     recurrent: bool | None = None
     unmodelled: str | None = None
     convolves: bool = False
+    extra_buffer: bool = True
+    nested_chunk: bool = False
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -91,8 +96,9 @@ def models() -> list[dict[str, Any]]:
 def facts_of_name(model: str | None) -> ModelFacts:
     """What the table knows of a model by its name; the first pattern found in it counts."""
     for entry in models():
-        if model and entry["pattern"] in model.lower():
-            known = {k: v for k, v in entry.items() if k != "pattern"}
+        name = (model or "").lower()
+        if name and entry["pattern"] in name and entry.get("also", "") in name:
+            known = {k: v for k, v in entry.items() if k not in ("pattern", "also")}
             return ModelFacts("model table", **{"recurrent": True, **known})
     return UNKNOWN
 
@@ -105,15 +111,25 @@ def facts_of_config(path: Path) -> ModelFacts:
         raise BadInput(f"{path}: not valid JSON ({error})") from None
     if not isinstance(data, dict):
         raise BadInput(f"{path}: not the config of a model (it holds no table of settings)")
-    inner = data.get("text_config")
-    text = inner if isinstance(inner, dict) else data
+    inner = [data[name] for name in _TEXT_CONFIGS if isinstance(data.get(name), dict)]
+    text = inner[0] if inner else data
     kind = str(text.get("model_type", data.get("model_type", ""))).lower()
     recurrence, default = _BY_TYPE.get(kind, (None, None))
     chunk = _chunk(path, data, text, kind, default)
     recurrent = True if recurrence or _has_recurrent_layers(text) else None
     if kind in _WITHOUT and recurrent is None:
         recurrent = False
-    return ModelFacts("config.json", chunk, None, recurrence, recurrent)
+    # The cache chunk comes from the whole config, the rows of states from the text config.
+    of_text = _chunk(path, {}, text, kind, default) or _ASSUMED_CHUNK
+    of_whole = data.get("mamba_chunk_size", _ASSUMED_CHUNK)
+    return ModelFacts(
+        "config.json",
+        chunk,
+        None,
+        recurrence,
+        recurrent,
+        nested_chunk=bool(inner) and of_text != of_whole,
+    )
 
 
 def _chunk(path: Path, data: dict, text: dict, kind: str, default: int | None) -> int | None:

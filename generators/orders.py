@@ -344,15 +344,20 @@ def _read_by_a_life(design: Design, c: Any) -> Any:
 
 
 def first_orders(
-    design: Design, c: Any, wanted: Collection[Code], events: int, known: dict[Any, Found]
+    design: Design,
+    c: Any,
+    wanted: Collection[Code],
+    events: int,
+    known: dict[Any, Found],
+    mixes: bool = False,
 ) -> Found:
     """The shortest orders, of at most so many events, that break one configuration under a wanted code.
 
-    `known`: what was found before, by all that a request's life reads; what is found now is entered.
+    `mixes`: whether steps share batches with pieces of prompts; `known`: what was found before, by all that a request's life reads; what is found now is entered.
     """
-    key = _read_by_a_life(design, c)
+    key = (_read_by_a_life(design, c), mixes)
     if key not in known:
-        search = TraceSearch(design, c, only_slots=True)
+        search = TraceSearch(design, c, only_slots=True, mixes=mixes)
         run = search.run(events, wanted)
         traces = (shrunk(search, trace) for trace in run.traces if trace.code in wanted)
         known[key] = replace(run, traces=tuple(traces))

@@ -13,6 +13,8 @@ _ON_THE_TRACK_GRID = {
     "decode": "decode_checkpoint_lands_on_a_node",
     "verify": "verify_checkpoint_lands_on_a_node",
 }
+# Why prefixes are whole pages although prompts are cut.
+CUT_ON_THE_PAGE = "a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages"
 _ON_THE_INTERVAL = "a_raw_interval_is_safe_if_the_tree_page_divides_it"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
@@ -114,9 +114,24 @@ def reach_of(finding: Finding) -> str:
 
 def print_fix(output: Output, fix: dict[str, Any]) -> None:
     """The nearest flags that mend a launch."""
-    flags = " ".join(f"{flag} {value}".strip() for flag, value in fix["flags"].items())
     safety = "safe" if fix["safe"] else "not shown safe by a theorem"
-    output.line(f"  fix ({safety}): {flags}")
+    output.line(f"  fix ({safety}): {shown_flags(fix['flags'])}")
+
+
+def print_upgrade(output: Output, upgrade: dict[str, Any]) -> None:
+    """The release that mends a launch where no flags do, with the flags it takes."""
+    flags = shown_flags(upgrade["flags"])
+    output.line(f"  fix (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
+
+
+def shown_flags(flags: Mapping[str, str | None]) -> str:
+    """Flags as they are written on a command line, and those that are left out."""
+    given = [f"{flag} {value}".strip() for flag, value in flags.items() if value is not None]
+    gone = [flag for flag, value in flags.items() if value is None]
+    left_out = f"without {' and '.join(gone)}" if gone else ""
+    return " ".join(
+        [*given, *([f"({left_out})"] if given and gone else [left_out] if gone else [])]
+    )
 
 
 def rows(judgements: Sequence[Judgement]) -> Any:

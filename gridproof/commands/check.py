@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators import fixing, inputs, waivers
+from generators import codes, fixing, inputs, waivers
 from generators.cases import text_of
 from generators.errors import BadInput, NothingToDo
 from generators.judgements import Finding, Judgement, findings_document
@@ -121,7 +121,9 @@ def _of_pinned(judging: Judging, target: Target) -> Judgement:
     launch = replace(launch, unmodelled=launch.unmodelled or reason)
     judgement = judging.judge(CURRENT, launch, target.source, target.line)
     engine = f"sglang=={pinned.release}"
-    named = tuple(replace(finding, engine=engine) for finding in judgement.findings)
+    # Known faults are those of modelled releases.
+    told = [f for f in judgement.findings if f.code is not codes.RETRACTION_STATE]
+    named = tuple(replace(finding, engine=engine) for finding in told)
     return replace(judgement, engine=engine, findings=named)
 
 
@@ -184,6 +186,8 @@ def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> 
     fix = next((f.fix for f in mine if f.fix), None)
     if fix:
         findings.print_fix(output, fix)
+    elif upgrade := next((f.upgrade for f in mine if f.upgrade), None):
+        findings.print_upgrade(output, upgrade)
 
 
 def _fix(
@@ -200,7 +204,10 @@ def _fix(
         flags = fixing.wanted(fix, options.unsafe_fixes)
         where = findings.place(target.source, target.line) or "command"
         if flags is None:
-            if judgements[0].verdict in ("unsafe", "rejected", "inert"):
+            if upgrade := next((f.upgrade for f in judgements[0].findings if f.upgrade), None):
+                shown = findings.shown_flags(upgrade["flags"]) or "the same flags"
+                say(f"{where}: safe on {upgrade['engine']} with {shown}; nothing is changed")
+            elif judgements[0].verdict in ("unsafe", "rejected", "inert"):
                 say(f"{where}: no fix that a theorem covers is known; nothing is changed")
             continue
         if options.write and target.source in found.texts:

@@ -31,6 +31,9 @@ def fix_of(judgement):
             [
                 "--chunked-prefill-size 2048",
                 "--chunked-prefill-size -1",
+                "--enable-mixed-chunk",
+                "--enable-hierarchical-cache",
+                "--enable-streaming-session",
                 "--disable-overlap-schedule",
                 "--mamba-radix-cache-strategy extra_buffer_lazy",
                 "--mamba-radix-cache-strategy no_buffer",
@@ -64,7 +67,7 @@ def test_a_fix_that_is_called_safe_is_judged_safe_by_theorems(release, page, ran
             "0.5.18",
             {"--mamba-track-interval": "512"},
         ),
-        ("--page-size 64", "0.5.23", {"--chunked-prefill-size": "-1"}),
+        ("--page-size 64 --enable-mixed-chunk", "0.5.23", {"--enable-mixed-chunk": None}),
         ("--dcp-size 6", "0.5.23", {"--dcp-size": "2"}),
         (
             "--page-size 64 --mamba-track-interval 100 --chunked-prefill-size -1",

@@ -50,7 +50,8 @@ def test_the_two_kimi_k3_launches(command, release):
     # Eager slots under the overlap scheduler can be overwritten, unless every step is a verify and those are short.
     faulty_slots = command == BALANCED or release in OLD_LABELS
     assert judgement.readers["slots"] == ("unsafe" if faulty_slots else "safe")
-    assert judgement.verdict == ("unsafe" if relative or faulty_slots else "safe")
+    assert judgement.verdict == ("unsafe" if relative or faulty_slots else "not_modelled")
+    assert judgement.readers.get("host") == ("not_modelled" if command == BALANCED else None)
     assert judgement.geometry["tree_page"] == 512
     assert judgement.geometry["track_grid"] == 512
     assert judgement.geometry["decode_grid"] == (256 if old else 512)
@@ -58,7 +59,7 @@ def test_the_two_kimi_k3_launches(command, release):
     if old:
         assert judgement.first_wrong_depth == 768
     if command == MEGAMOE:
-        assert judgement.readers["verify"] == ("unsafe" if old else "safe")
+        assert judgement.readers["verify"] == ("unsafe" if old else "not_modelled")
         assert judgement.configuration.speculative_num_draft_tokens == 8
 
 
@@ -102,7 +103,9 @@ def test_where_each_value_comes_from():
         ),
         ("--disable-radix-cache", "not_modelled", "radix cache is off"),
         (f"--page-size 64 --chunked-prefill-size -1 {LAZY}", "safe", ""),
-        (f"--page-size 64 {LAZY}", "unsafe", "prefix"),
+        (f"--page-size 64 {LAZY}", "safe", "--enable-mixed-chunk"),
+        (f"--page-size 64 --enable-mixed-chunk {LAZY}", "unsafe", "a piece of a prompt"),
+        (f"--enable-hierarchical-cache {LAZY}", "not_modelled", "the host and back"),
         ("", "unsafe", "written into its slot"),
         (LAZY, "safe", ""),
         (SYNCHRONOUS, "safe", ""),

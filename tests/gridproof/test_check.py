@@ -18,6 +18,7 @@ KIMI = "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --tp-size
 SYNCHRONOUS = f"{KIMI} --mamba-radix-cache-strategy extra_buffer --disable-overlap-schedule"
 LAZY = "--mamba-radix-cache-strategy extra_buffer_lazy"
 SMALL = f"sglang serve --model-path some/model {LAZY} --page-size 64"
+MIXED = f"{SMALL} --enable-mixed-chunk"
 
 
 @pytest.fixture
@@ -374,11 +375,32 @@ def test_min_severity_hides_and_keeps_the_exit_code(gridproof):
 
 
 def test_fix_prints_the_corrected_command(gridproof):
-    run = gridproof("check", "--fix", "--engine", "sglang==0.5.18", "--", *SYNCHRONOUS.split())
+    whole = f"{SYNCHRONOUS} --chunked-prefill-size -1"
+    run = gridproof("check", "--fix", "--engine", "sglang==0.5.18", "--", *whole.split())
     (fixed,) = (line for line in run.out.splitlines() if line.startswith("python -m"))
-    assert fixed == f"{SYNCHRONOUS} --mamba-track-interval 512 --chunked-prefill-size -1"
+    assert fixed == f"{whole} --mamba-track-interval 512"
     again = gridproof("check", "--engine", "sglang==0.5.18", "--", *fixed.split())
     assert again.code == 0
+
+
+def test_where_no_flags_help_the_release_that_does_is_printed(gridproof):
+    run = gridproof("check", "--fix", "--engine", "sglang==0.5.18", "--", *SYNCHRONOUS.split())
+    assert "  fix (safe): sglang==0.5.23\n" in run.out
+    assert "safe on sglang==0.5.23 with the same flags; nothing is changed" in run.out
+    form = ("--format", "json", "--engine", "sglang==0.5.18")
+    for finding in document(gridproof("check", *form, "--", *SYNCHRONOUS.split()))["findings"]:
+        upgrade = {"engine": "sglang==0.5.23", "flags": {}}
+        assert finding["fix"] is None and finding["upgrade"] in (upgrade, None)
+
+
+def test_a_fix_leaves_a_flag_out_in_place(gridproof, here):
+    (here / "a.sh").write_text(f"{MIXED} \\\n  --port 1\n")
+    shown = gridproof("check", "a.sh")
+    assert shown.code == 1 and "fix (safe): without --enable-mixed-chunk" in shown.out
+    assert gridproof("check", "--fix", "--write", "a.sh").out.endswith("a.sh: changed\n")
+    assert (here / "a.sh").read_text() == f"{SMALL} \\\n  --port 1\n"
+    (found,) = document(gridproof("check", "--format", "json", "a.sh"))["configurations"]
+    assert found["verdict"] == "safe"
 
 
 FIXABLE = {
@@ -404,7 +426,8 @@ def test_files_are_mended_in_place_and_nothing_else_is_touched(gridproof, here, 
     run = gridproof("check", "--fix", "--write", name)
     assert f"{name}: changed" in run.out
     after = file.read_bytes().decode()
-    assert gridproof("check", name).code == 0, after
+    (found,) = document(gridproof("check", "--format", "json", name))["configurations"]
+    assert found["verdict"] == "safe", after
     assert name.startswith("crlf") == ("\r\n" in after) and not re.search(r"(?<!\r)\n.*\r\n", after)
     assert file.stat().st_mode & 0o777 == 0o755
     for line in FIXABLE[name].splitlines(keepends=True):
@@ -415,11 +438,11 @@ def test_files_are_mended_in_place_and_nothing_else_is_touched(gridproof, here, 
 
 def test_where_one_file_is_read_only_none_is_changed(gridproof, here):
     for name in ("a.sh", "b.sh"):
-        (here / name).write_text(SMALL)
+        (here / name).write_text(MIXED)
     (here / "b.sh").chmod(0o444)
     run = gridproof("check", "--fix", "--write", ".")
     assert run.code == 2 and "b.sh: cannot be written (it is read-only)" in run.err
-    assert (here / "a.sh").read_text() == (here / "b.sh").read_text() == SMALL
+    assert (here / "a.sh").read_text() == (here / "b.sh").read_text() == MIXED
 
 
 def test_standard_input_is_not_written(gridproof, here):
@@ -429,19 +452,19 @@ def test_standard_input_is_not_written(gridproof, here):
 
 def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
     monkeypatch.setattr("generators.check.rests_on", lambda *a: None)
-    (here / "a.sh").write_text(f"{SMALL}\n")
+    (here / "a.sh").write_text(f"{MIXED}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
-    assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{SMALL}\n"
+    assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{MIXED}\n"
     run = gridproof("check", "--fix", "--unsafe-fixes", "a.sh")
-    assert f"{SMALL} --chunked-prefill-size -1" in run.out
+    assert run.out.splitlines()[-1] == SMALL
 
 
 def test_a_command_inside_another_is_printed_not_changed(gridproof, here):
-    (here / "a.sh").write_text(f'bash -c "{SMALL}"\n')
+    (here / "a.sh").write_text(f'bash -c "{MIXED}"\n')
     run = gridproof("check", "--fix", "--write", "a.sh")
     assert (
         "cannot be changed in place" in run.out
-        and (here / "a.sh").read_text() == f'bash -c "{SMALL}"\n'
+        and (here / "a.sh").read_text() == f'bash -c "{MIXED}"\n'
     )
 
 

@@ -19,7 +19,18 @@ from spec import points
 from spec.numbers import divides, negation
 from spec.prove import shown
 from spec.sglang import checkpoints, life
-from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
+from spec.sglang.rules import (
+    cuts,
+    decode,
+    extend,
+    flush,
+    grids,
+    insert,
+    lookup,
+    slots,
+    tree,
+    verify,
+)
 from spec.sglang.theorems import LIBRARY
 from spec.sglang.theorems import life as life_theorems
 from spec.sglang.theorems.library import having
@@ -30,6 +41,7 @@ MODULES = {
     for module in (
         checkpoints,
         life,
+        cuts,
         decode,
         extend,
         flush,
@@ -469,6 +481,10 @@ KILLED: tuple[tuple[Mutant, str], ...] = (
     (Mutant("a mask ahead of the step before", "decode.next_step_snapshots", "grid - 1", "1"), "the_mask_handed_on_is_the_mask_of_the_next_step"),
     (Mutant("a completed length forgets the steps ahead", "decode.completed_length", "committed - lookahead", "committed"), "a_result_labels_the_depth_of_its_own_snapshot"),
     (Mutant("a branching point counted from the start", "extend.keeps_branching_point", "point - prefix", "point"), "the_row_read_for_a_branching_point_is_its_own"),
+    (Mutant("a prompt is first cut off the page", "cuts.first_cut", "// page * page) // page * page", ")"), "a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages"),
+    (Mutant("a prompt is first cut a token late", "cuts.first_cut", "// page * page) // page * page", "// page * page) // page * page + 1"), "a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages"),
+    (Mutant("a further piece takes a token less", "cuts.next_cut", "prefix + budget", "prefix + budget - 1"), "a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages"),
+    (Mutant("a further piece is counted from the start", "cuts.next_cut", "prefix + budget", "budget - prefix // 2"), "a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages"),
     (Mutant("a follower is given its last token", "lookup.longest_given", "prompt - 1", "prompt"), "a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it"),
     (Mutant("a follower is told of the node it has", "lookup.is_told", "point > node", "point >= node"), "a_follower_is_told_of_no_depth_that_it_is_given"),
     (Mutant("a branching point one unit early", "lookup.branching_point", "hit // grid", "(hit - 1) // grid"), "the_last_depth_on_the_grid_within_the_hit_is_told"),
@@ -570,7 +586,7 @@ def test_every_mutant_is_named_once_and_changes_its_function():
 
 def test_every_rule_has_a_mutant():
     mutated = {entry[0].where for entry in (*KILLED, *EQUIVALENT)}
-    for module in (decode, extend, flush, grids, insert, lookup, slots, tree, verify):
+    for module in (cuts, decode, extend, flush, grids, insert, lookup, slots, tree, verify):
         short = module.__name__.rpartition(".")[2]
         own = {
             n

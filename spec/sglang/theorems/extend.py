@@ -3,9 +3,25 @@
 from spec.numbers import both, divides, negation
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
 from spec.sglang.configuration import chunk_and_page_fit
-from spec.sglang.rules import extend, grids, insert, lookup
+from spec.sglang.rules import cuts, extend, grids, insert, lookup
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
+
+
+@theorem("extend", least={"prefix": 0})
+def a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages(design, c, prefix, chunk, left):
+    """The first piece of a prompt ends on the page, whatever is left of a chunk, and so do further ones of whole chunks."""
+    page = c.page_size
+    return Statement(
+        {
+            "the_prefix_is_on_the_page": divides(page, prefix),
+            "the_chunk_is_whole_pages": divides(page, chunk),
+        },
+        both(
+            divides(page, cuts.first_cut(page, left, prefix)),
+            divides(page, cuts.next_cut(chunk, prefix)),
+        ),
+    )
 
 
 @theorem("extend", least={"prefix": 0})

@@ -1,0 +1,42 @@
+"""Every flag of the engine is classified by what it has to do with recurrent states.
+
+Run in an environment that has the engine: ``tox -e sglang-0.5.23``.  A release with a new flag fails here until it
+stands in a group of `generators/sglang_flags.toml`.
+"""
+
+import argparse
+
+import pytest
+
+from generators.engine_flags import engine_flags, flag_groups
+from tests.engines.sglang.comparison import engine
+
+ServerArgs = pytest.importorskip("sglang.srt.server_args").ServerArgs
+
+
+@pytest.fixture(scope="module")
+def actions():
+    parser = argparse.ArgumentParser()
+    ServerArgs.add_cli_args(parser)
+    return [a for a in parser._actions if not isinstance(a, argparse._HelpAction)]
+
+
+def test_every_flag_of_the_release_stands_in_a_group(actions):
+    spelled = {option for action in actions for option in action.option_strings}
+    assert len(spelled) > 400
+    assert spelled - set(engine_flags()) == set(), engine.release()
+
+
+def test_the_switches_are_those_of_the_release(actions):
+    switches = {o for a in actions for o in a.option_strings if a.nargs == 0}
+    spelled = {option for action in actions for option in action.option_strings}
+    assert {flag for flag in spelled if engine_flags()[flag]} == switches
+
+
+def test_every_default_of_the_release_is_harmless(actions):
+    """A launch that names no flag reaches nothing that is not modelled, nor does one that repeats a default."""
+    defaults = {o: a.default for a in actions for o in a.option_strings}
+    for group in flag_groups():
+        for flag in (*group.flags, *group.switches):
+            if group.producers and defaults.get(flag) not in (None, False, argparse.SUPPRESS):
+                assert not group.takes_effect(defaults[flag]), (flag, defaults[flag])
