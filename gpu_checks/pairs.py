@@ -137,9 +137,7 @@ class Replayer:
             found.update(zip(batch, self._resumed(batch, held, phase, repeats), strict=True))
         return [found[pair] for pair in pairs]
 
-    def _batches(
-        self, pairs: Sequence[Pair], phase: str
-    ) -> Iterator[tuple[Sequence[Pair], bool]]:
+    def _batches(self, pairs: Sequence[Pair], phase: str) -> Iterator[tuple[Sequence[Pair], bool]]:
         """What is resumed at once, and whether it repeats the cold run: such a pair is alone, as the cold run was."""
         device, others = self.stream.query.device, []
         for pair in pairs:

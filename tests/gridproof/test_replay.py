@@ -65,6 +65,7 @@ def without_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
+@pytest.mark.every_processor
 def test_the_document_is_as_its_schema_has_it(gridproof, root, without_a_gpu):
     ran = gridproof("replay", str(root / KIMI), "--format", "json")
     document = json.loads(ran.out)
