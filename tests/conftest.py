@@ -8,6 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# What rich asks about the terminal that the tests are started from.
+TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_terminal():
+    """What is printed does not depend on the terminal or the CI system that runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in TERMINAL:
+            patch.delenv(name, raising=False)
+        yield
 
 
 @dataclass(frozen=True)
