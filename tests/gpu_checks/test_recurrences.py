@@ -50,11 +50,12 @@ def test_the_chunked_form_gives_what_the_steps_give(recurrence, dtype, length):
 
 @pytest.mark.every_processor
 @BY_NAME
-def test_two_chunks_in_a_row_are_bitwise_one(recurrence):
+@pytest.mark.parametrize("cut", [64, 128])
+def test_two_extends_in_a_row_are_bitwise_one_where_they_are_cut_on_the_chunk(recurrence, cut):
     state, tokens = from_a_state(recurrence, 192)
     whole, outputs = recurrence.extend(state, tokens)
-    half, first = recurrence.extend(state, tokens.span(0, 128))
-    end, second = recurrence.extend(half, tokens.span(128, 192))
+    half, first = recurrence.extend(state, tokens.span(0, cut))
+    end, second = recurrence.extend(half, tokens.span(cut, 192))
     assert torch.equal(torch.cat([first, second], -2), outputs)
     assert all(torch.equal(end[part], whole[part]) for part in whole)
 
