@@ -65,9 +65,7 @@ def test_every_pair_does_what_its_depths_say(recurrence, phase):
 @BY_NAME
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 def test_the_state_of_the_node_is_equal_and_one_a_token_off_is_not(recurrence, dtype):
-    found = replay(
-        recurrence, [Pair(n, n + off) for n in (64, 100, 192) for off in (0, 1)], dtype=dtype
-    )
+    found = replay(recurrence, [Pair(n, n + off) for n in (64, 100) for off in (0, 1)], dtype=dtype)
     for one in found:
         equal = one.pair.node == one.pair.state
         assert one.same_operations == (equal and (one.phase != "extend" or one.pair.node != 100))
@@ -179,11 +177,11 @@ def test_the_controls_are_the_right_state_and_one_that_is_a_token_off():
     assert [verdicts.predicted(*pair) for pair in controls(512)] == ["equal", "diverges"]
 
 
-@pytest.mark.every_processor
 def test_the_names_are_those_of_what_there_is():
     assert tuple(RECURRENCES) == names.RECURRENCES
 
 
+@pytest.mark.every_processor
 def test_a_state_that_goes_wrong_after_the_resume_is_noticed(monkeypatch):
     def forgets(recurrence, state, tokens):
         return state, recurrence.scan(state, tokens)[1]

@@ -388,8 +388,14 @@ def test_a_resume_from_another_state_than_predicted_is_seen(recurrence, monkeypa
     assert seen == {("aligned", "diverges", False), ("misaligned", "equal", False)}
 
 
-@pytest.mark.every_processor
-@pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
+@pytest.mark.parametrize(
+    "recurrence",
+    [
+        pytest.param(one, marks=pytest.mark.every_processor if name == "lightning" else ())
+        for name, one in RECURRENCES.items()
+    ],
+    ids=list(RECURRENCES),
+)
 def test_a_pass_that_consumes_nothing_is_noticed(recurrence, monkeypatch):
     monkeypatch.setattr(Passes, "_decode", lambda self, end: {end: Snapshot(end, self.state)})
     outcome = replay_cases(recurrence, [ALIGNED, MISALIGNED])
