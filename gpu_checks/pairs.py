@@ -131,7 +131,8 @@ class Replayer:
 
     def own_states(self, pairs: Sequence[Pair], phase: str) -> list[Replayed]:
         """Resume each pair from the state that the phase's own cold run had at its depth."""
-        cold, found = self.cold(phase), {}
+        cold = self.cold(phase)
+        found: dict[Pair, Replayed] = {}
         for batch, repeats in self._batches(pairs, phase):
             held = cold.states_at([pair.state for pair in batch])
             found.update(zip(batch, self._resumed(batch, held, phase, repeats), strict=True))
