@@ -1,11 +1,12 @@
 """Warm runs from many states at once: what a resume does depends on two depths alone, the node's and the state's.
 
-One cold run keeps the states at every depth that is needed; all warm runs are one batch.
+One cold run keeps the states at every depth that is needed.  A resume that must be the cold run bit by bit makes its
+very calls, on tensors of the same shapes; all others, which a tolerance judges, are run many at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -92,8 +93,11 @@ def depths_needed(pairs: Iterable[Pair]) -> set[int]:
 
 
 def same_operations(phase: Phase, pair: Pair, device: torch.device) -> bool:
-    """Whether a resume of the node repeats the cold run's operations bit by bit; shown on a CPU only."""
-    return device.type == "cpu" and pair.node % phase.grid == 0
+    """Whether a resume, run alone, repeats calls of the cold run on the same numbers; asked for on a CPU only.
+
+    It does from the node's own state, where the node is on the grid on which the phase takes its tokens.
+    """
+    return device.type == "cpu" and pair.node == pair.state and pair.node % phase.grid == 0
 
 
 class Replayer:
@@ -126,13 +130,24 @@ class Replayer:
         return self._cold[run]
 
     def own_states(self, pairs: Sequence[Pair], phase: str) -> list[Replayed]:
-        """Resume each pair, in batches, from the state that the phase's own cold run had at its depth."""
-        cold, found = self.cold(phase), []
-        for start in range(0, len(pairs), MOST_AT_ONCE):
-            batch = pairs[start : start + MOST_AT_ONCE]
+        """Resume each pair from the state that the phase's own cold run had at its depth."""
+        cold = self.cold(phase)
+        found: dict[Pair, Replayed] = {}
+        for batch, repeats in self._batches(pairs, phase):
             held = cold.states_at([pair.state for pair in batch])
-            found += self._resumed(batch, held, phase, repeats=True)
-        return found
+            found.update(zip(batch, self._resumed(batch, held, phase, repeats), strict=True))
+        return [found[pair] for pair in pairs]
+
+    def _batches(self, pairs: Sequence[Pair], phase: str) -> Iterator[tuple[Sequence[Pair], bool]]:
+        """What is resumed at once, and whether it repeats the cold run: such a pair is alone, as the cold run was."""
+        device, others = self.stream.query.device, []
+        for pair in pairs:
+            if same_operations(PHASES[phase], pair, device):
+                yield [pair], True
+            else:
+                others.append(pair)
+        for start in range(0, len(others), MOST_AT_ONCE):
+            yield others[start : start + MOST_AT_ONCE], False
 
     def given_states(self, pairs: Sequence[Pair], held: State, phase: str) -> list[Replayed]:
         """Resume each pair from a state that came by another way; `held` has one for each pair, [n, ...] a part."""
@@ -157,7 +172,7 @@ class Replayer:
                 state,
                 output,
                 verdicts.tolerance(self.stream.query.dtype, pair.node + WINDOW),
-                repeats and same_operations(PHASES[phase], pair, device),
+                repeats,
             )
             for pair, state, output in zip(pairs, states.tolist(), found.tolist(), strict=True)
         ]

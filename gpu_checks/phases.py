@@ -22,7 +22,7 @@ Run = Callable[[Recurrence, State, Tokens], tuple[State, Tensor]]
 
 def run_extend(recurrence: Recurrence, state: State, tokens: Tokens) -> tuple[State, Tensor]:
     """All tokens in one extend."""
-    return recurrence.chunk(state, tokens)
+    return recurrence.extend(state, tokens)
 
 
 def run_decode(recurrence: Recurrence, state: State, tokens: Tokens) -> tuple[State, Tensor]:
@@ -74,7 +74,7 @@ def run_verify(recurrence: Recurrence, state: State, tokens: Tokens) -> tuple[St
 class Phase:
     """A phase: how a warm run goes in it, its cold run, and how many tokens (a grid) that takes at a time.
 
-    A resume from a depth on that grid repeats the operations of the cold run one by one.
+    A resume from a depth on that grid repeats the calls of the cold run's recurrence one by one.
     """
 
     name: str

@@ -46,7 +46,7 @@ def curves() -> list[Curve]:
         wanted = cold.outputs[..., NODE:, :]
         for state in (NODE, STATE):
             window = stream.span(NODE, NODE + FARTHEST)
-            _, outputs = recurrence.chunk(cold.states[state], window)
+            _, outputs = recurrence.extend(cold.states[state], window)
             by_token = (outputs - wanted).abs().amax((0, 1, 2, 4)) / wanted.abs().max()
             points = [(d, by_token[d - 1].item()) for d in distances()]
             found.append(Curve(name, state == NODE, points))

@@ -24,7 +24,7 @@ def predicted(node: int, state: int) -> str:
 def observed(
     state_error: float, output_error: float, tolerance: float, same_operations: bool
 ) -> str:
-    """What two runs show: `equal` needs bitwise equality where both do the same operations.
+    """What two runs show: `equal` needs bitwise equality where both do the same operations on the same shapes.
 
     `diverges` needs states as well as outputs beyond the tolerance by the factor; all else is `between`.
     """

@@ -24,8 +24,9 @@ def _rank(
     recurrence: str,
     pages: int,
     lengths: tuple[int, int],
+    threads: int,
 ) -> None:
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     group.init_process_group(
         "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=c.dcp_size
@@ -48,9 +49,9 @@ def on_processes(
 ) -> list[list[tuple[int, int, torch.Tensor, torch.Tensor]]]:
     """For each rank what it saw: node, state (tokens), warm and cold log-probabilities.
 
-    `folder`: an empty one, for the rendezvous and the results; `lengths`: prompt and stop (tokens).
+    `folder`: an empty one, for the rendezvous and the results; `lengths`: prompt and stop (tokens).  Each has as many
+    threads as this process, since a product of matrices may depend on their number.
     """
-    multiprocessing.spawn(
-        _rank, (str(folder), design, c, recurrence, pages, lengths), nprocs=c.dcp_size
-    )
+    arguments = (str(folder), design, c, recurrence, pages, lengths, torch.get_num_threads())
+    multiprocessing.spawn(_rank, arguments, nprocs=c.dcp_size)
     return [torch.load(folder / f"rank{rank}.pt") for rank in range(c.dcp_size)]

@@ -84,7 +84,7 @@ class Hybrid:
                 mixed = attend(query, key, value)
             else:
                 before = states[len(after)] if states else self.recurrence.empty(tokens)
-                run = self.recurrence.scan if len(ids) == 1 else self.recurrence.chunk
+                run = self.recurrence.scan if len(ids) == 1 else self.recurrence.extend
                 state, outputs = run(before, tokens)
                 after.append(state)
                 mixed = outputs[0, 0].movedim(0, 1)

@@ -48,9 +48,14 @@ def hit(donor: Any, held: Any, node: int) -> Any:
     given = kept(held)
     for layer, longer in zip(given.layers, donor.layers, strict=True):
         if getattr(longer, "keys", None) is not None and longer.keys.numel():
-            layer.keys = longer.keys[..., :node, :].clone()
-            layer.values = longer.values[..., :node, :].clone()
+            layer.keys = _first(longer.keys, node)
+            layer.values = _first(longer.values, node)
     return given
+
+
+def _first(part: Tensor, tokens: int) -> Tensor:
+    """The keys or values of the first tokens, laid out as those of a cache that has run no further."""
+    return part[..., :tokens, :].clone(memory_format=torch.contiguous_format)
 
 
 def states(cache: Any) -> list[Tensor]:

@@ -48,7 +48,7 @@ def step(state: State, token: Tokens, features: Features, *, delta: bool) -> tup
 
 
 def chunk(state: State, tokens: Tokens, features: Features, *, delta: bool) -> tuple[State, Tensor]:
-    """Many tokens through convolution, `features` and the matrix in chunks."""
+    """One chunk of tokens through convolution, `features` and the matrix."""
     window, mixed = _convolved(state, tokens, features)
     matrix, outputs = linear.chunk(state["matrix"], *mixed, tokens.decay, tokens.gate, delta=delta)
     return {"window": window, "matrix": matrix}, outputs

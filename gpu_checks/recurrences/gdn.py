@@ -24,7 +24,7 @@ def step(state: State, token: Tokens) -> tuple[State, Tensor]:
 
 
 def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
-    """Many tokens."""
+    """One chunk of tokens."""
     return convolved.chunk(state, tokens, unit_length, delta=True)
 
 

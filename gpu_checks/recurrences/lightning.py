@@ -18,7 +18,7 @@ def step(state: State, token: Tokens) -> tuple[State, Tensor]:
 
 
 def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
-    """Many tokens."""
+    """One chunk of tokens."""
     matrix, outputs = linear.chunk(state["matrix"], *tokens[:-1], delta=False)
     return {"matrix": matrix}, outputs
 

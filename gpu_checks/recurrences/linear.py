@@ -9,8 +9,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpu_checks.recurrences.tokens import CHUNK
-
 
 def step(
     matrix: Tensor,
@@ -45,7 +43,7 @@ def _decayed_products(left: Tensor, right: Tensor, decay: Tensor) -> Tensor:
     return torch.stack(columns, -1).tril()
 
 
-def _block(
+def chunk(
     matrix: Tensor,
     query: Tensor,
     key: Tensor,
@@ -55,6 +53,7 @@ def _block(
     *,
     delta: bool,
 ) -> tuple[Tensor, Tensor]:
+    """The tokens of one chunk [..., tokens, dimension]: the matrix after them, and all outputs."""
     decay = decay.cumsum(-2)
     since_start, to_end = decay.exp(), (decay[..., -1:, :] - decay).exp()
     writes = gate * value
@@ -66,22 +65,3 @@ def _block(
     outputs = (query * since_start) @ matrix + _decayed_products(query, key, decay) @ writes
     matrix = matrix * since_start[..., -1, :].unsqueeze(-1) + (key * to_end).mT @ writes
     return matrix, outputs
-
-
-def chunk(
-    matrix: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    decay: Tensor,
-    gate: Tensor,
-    *,
-    delta: bool,
-) -> tuple[Tensor, Tensor]:
-    """Many tokens [..., tokens, dimension], `CHUNK` at a time: the matrix after them, and all outputs."""
-    blocks = zip(*(part.split(CHUNK, -2) for part in (query, key, value, decay, gate)), strict=True)
-    outputs = []
-    for block in blocks:
-        matrix, output = _block(matrix, *block, delta=delta)
-        outputs.append(output)
-    return matrix, torch.cat(outputs, -2)

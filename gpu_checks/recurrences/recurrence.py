@@ -1,4 +1,4 @@
-"""What a recurrence is: a step over one token, a chunked form over many, and where its inputs come from."""
+"""What a recurrence is: a step over one token, a form over a chunk of them, and where its inputs come from."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from gpu_checks.recurrences.drawing import Source
-from gpu_checks.recurrences.tokens import Shape, State, Tokens
+from gpu_checks.recurrences.tokens import CHUNK, Shape, State, Tokens
 
 
 @dataclass(frozen=True)
 class Recurrence:
     """One recurrence: its two forms, and how its tokens and its first state are made.
 
-    `step(state, token)` consumes one token, `chunk(state, tokens)` any number; both give the state after them and
-    the outputs.  `draw(source)` gives a stream [1, layers, heads, tokens, dimension] in float64.
+    `step(state, token)` consumes one token, `chunk(state, tokens)` at most `CHUNK`; both give the state after them
+    and the outputs.  `draw(source)` gives a stream [1, layers, heads, tokens, dimension] in float64.
     """
 
     name: str
@@ -45,3 +45,12 @@ class Recurrence:
             state, output = self.step(state, tokens.token(position))
             outputs.append(output)
         return state, torch.stack(outputs, -2)
+
+    def extend(self, state: State, tokens: Tokens) -> tuple[State, Tensor]:
+        """The chunked form over many tokens, `CHUNK` at a time: what a chunk gives does not depend on how many follow."""
+        outputs = []
+        for start in range(0, tokens.length, CHUNK):
+            end = min(start + CHUNK, tokens.length)
+            state, output = self.chunk(state, tokens.span(start, end))
+            outputs.append(output)
+        return state, torch.cat(outputs, -2)

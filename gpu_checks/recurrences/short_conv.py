@@ -19,7 +19,7 @@ def step(state: State, token: Tokens) -> tuple[State, Tensor]:
 
 
 def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
-    """Many tokens."""
+    """One chunk of tokens."""
     inputs = tokens.key * tokens.value
     window, mixed = convolution.convolve(state["window"], inputs, tokens.taps)
     return {"window": window}, tokens.query * mixed

@@ -15,6 +15,11 @@ State = Mapping[str, Tensor]
 CHUNK = 64  # tokens that the chunked form takes at a time
 
 
+def _copied(part: Tensor) -> Tensor:
+    """The same numbers in memory of their own: libraries choose a kernel by strides and alignment too."""
+    return part.clone(memory_format=torch.contiguous_format)
+
+
 class Tokens(NamedTuple):
     """The inputs of one layer: each [..., tokens, dimension], or [..., dimension] for one token.
 
@@ -41,11 +46,11 @@ class Tokens(NamedTuple):
 
     def token(self, position: int) -> Tokens:
         """One token."""
-        return self.each(lambda part: part[..., position, :])
+        return self.each(lambda part: _copied(part[..., position, :]))
 
     def span(self, start: int, end: int) -> Tokens:
         """The tokens from `start` up to `end`."""
-        return self.each(lambda part: part[..., start:end, :])
+        return self.each(lambda part: _copied(part[..., start:end, :]))
 
     def windows(self, starts: Tensor, length: int) -> Tokens:
         """For each of `starts` [n] the `length` tokens from there, of a stream [1, ..., tokens, dimension]: [n, ...]."""

@@ -44,7 +44,7 @@ class Passes:
         while self._length < end:
             reached = min(self._length + self._c.mamba_chunk_size, end)
             span = self._stream.span(self._length, reached)
-            self.state, _ = self._recurrence.chunk(self.state, span)
+            self.state, _ = self._recurrence.extend(self.state, span)
             self._length = reached
             computed[reached] = self.state
         return {depth: Snapshot(depth, state) for depth, state in computed.items()}

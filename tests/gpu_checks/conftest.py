@@ -1,13 +1,15 @@
-"""One thread, so that runs are the same wherever they run; and memory that is poisoned until it is written."""
+"""As many threads as OMP_NUM_THREADS says, else one; and memory that is poisoned until it is written."""
+
+import os
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def few_threads():
     torch = pytest.importorskip("torch")
     threads, gradients = torch.get_num_threads(), torch.is_grad_enabled()
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     yield
     torch.set_num_threads(threads)
     torch.set_grad_enabled(gradients)

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gpu_checks.dcp.attention import merge, partial  # noqa: E402
-from gpu_checks.dcp.case import like, resumed  # noqa: E402
+from gpu_checks.dcp.case import RESUMED, like, resumed  # noqa: E402
 from gpu_checks.dcp.gloo import on_processes  # noqa: E402
 from gpu_checks.dcp.hybrid import Hybrid  # noqa: E402
 from gpu_checks.dcp.pages import Pages  # noqa: E402
@@ -15,6 +15,7 @@ from gpu_checks.dcp.ranks import simulated  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
 from spec.sglang.designs import design_named  # noqa: E402
+from tests.gpu_checks.operations import recording  # noqa: E402
 
 # A tree page of 32 tokens and snapshots every 24: that of 48 hangs on node 32, that of 96 on its own.
 C = Configuration(page_size=8, dcp_size=4, mamba_chunk_size=8, mamba_track_interval=24)
@@ -34,6 +35,7 @@ def without_gradients():
         yield
 
 
+@pytest.mark.every_processor
 @pytest.mark.parametrize("name", RECURRENCES)
 def test_an_aligned_resume_is_bitwise_the_cold_run_and_a_misaligned_one_is_not(name):
     model = Hybrid(RECURRENCES[name])
@@ -52,6 +54,18 @@ def test_with_the_track_grid_every_resume_is_bitwise_the_cold_run(name):
     assert torch.equal(found[0].warm, found[0].cold)
 
 
+@pytest.mark.parametrize("name", RECURRENCES)
+def test_an_aligned_resume_makes_the_very_calls_of_the_cold_run(name, monkeypatch):
+    model, calls = Hybrid(RECURRENCES[name]), []
+    monkeypatch.setattr(model, "forward", recording(model.forward, calls))
+    resumed(NEW, C, model, simulated(C.dcp_size, C.page_size, PAGES, like()), *LENGTHS)
+    prompt, stop = LENGTHS
+    cold, warm = calls[: 1 + stop + RESUMED - prompt], calls[1 + stop + RESUMED - prompt :]
+    at_node = 1 + 96 - prompt
+    assert len(warm) == RESUMED and warm == cold[at_node : at_node + RESUMED]
+    assert warm != cold[at_node - RESUMED : at_node]
+
+
 @pytest.mark.parametrize("dcp_size", [2, 3, 4])
 def test_any_number_of_ranks_computes_what_one_does(dcp_size):
     model = Hybrid(RECURRENCES["gdn"])
@@ -64,8 +78,11 @@ def test_any_number_of_ranks_computes_what_one_does(dcp_size):
     assert (one[96, 96].cold - many[96, 96].cold).abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("design", [OLD, NEW], ids=["0.5.18", "0.5.19"])
-def test_two_processes_see_bitwise_what_one_process_simulates(design, tmp_path):
+@pytest.mark.parametrize(
+    ("design", "threads"), [(OLD, 1), (NEW, 2)], ids=["0.5.18-one-thread", "0.5.19-two-threads"]
+)
+def test_two_processes_see_bitwise_what_one_process_simulates(design, threads, tmp_path):
+    torch.set_num_threads(threads)
     c = replace(C, dcp_size=2, page_size=16)
     ranks = simulated(c.dcp_size, c.page_size, PAGES, like())
     alone = resumed(design, c, Hybrid(RECURRENCES["gdn"]), ranks, *LENGTHS)

@@ -11,6 +11,11 @@ transformers = pytest.importorskip("transformers")
 from gpu_checks.models import __main__ as script  # noqa: E402
 from gpu_checks.models import caches, tiny  # noqa: E402
 from gpu_checks.models.replay import compared  # noqa: E402
+from gpu_checks.pairs import WINDOW  # noqa: E402
+from tests.gpu_checks.operations import recording  # noqa: E402
+
+# A model for each kind of matrix state: the delta rule, SSD, lightning attention.
+OF_EACH_KIND = ("kimi_linear", "bamba", "minimax")
 
 
 @pytest.mark.parametrize("name", tiny.MODELS)
@@ -25,10 +30,37 @@ def test_cold_and_warm_differ_exactly_where_the_state_is_of_another_depth(name):
     assert [one for one in found if not one.as_predicted] == []
 
 
-@pytest.mark.parametrize("name", tiny.MODELS)
-def test_a_decode_that_resumes_from_its_own_state_is_bitwise_the_one_that_went_on(name):
-    aligned = next(c for c in compared(tiny.built(name), 70, 75) if c.phase == "decode")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.every_processor) if name in OF_EACH_KIND else name
+        for name in tiny.MODELS
+    ],
+)
+def test_a_decode_from_its_own_state_is_bitwise_the_one_that_went_on_and_one_token_off_is_not(name):
+    found = {(c.phase, c.pair.state): c for c in compared(tiny.built(name), 70, 71)}
+    aligned = found["decode", 70]
     assert max(aligned.log_probability) == 0.0 and aligned.state_error == 0.0
+    assert [one for one in found.values() if not one.as_predicted] == []
+
+
+@pytest.mark.parametrize("name", tiny.MODELS)
+def test_a_decode_that_resumes_from_its_own_state_makes_the_very_calls_of_the_one_that_went_on(
+    name, monkeypatch
+):
+    """Looked at on some tokens: first the run that goes on makes them, then the resumed one."""
+    tokens, calls, exact = [70, 100, 70 + WINDOW - 1], [], caches.forward
+
+    def noted(model, ids, cache, start):
+        seen = start in tokens and ids.shape[1] == 1
+        return (recording(exact, calls) if seen else exact)(model, ids, cache, start)
+
+    monkeypatch.setattr(caches, "forward", noted)
+    runs = compared(tiny.built(name), 70, 75)
+    aligned = next(one for one in runs if one.phase == "decode")
+    assert aligned.pair == (70, 70)
+    assert len(calls) == 2 * len(tokens) and calls[: len(tokens)] == calls[len(tokens) :]
+    assert len(set(calls)) == len(tokens)
 
 
 def test_with_the_default_weights_the_fault_of_falcon_h1_hides():

@@ -44,16 +44,18 @@ def noise(dtype, tokens):
 @pytest.mark.parametrize("length", LENGTHS)
 def test_the_chunked_form_gives_what_the_steps_give(recurrence, dtype, length):
     state, tokens = from_a_state(recurrence, length, dtype)
-    worst = max(errors(recurrence.chunk(state, tokens), recurrence.scan(state, tokens)))
+    worst = max(errors(recurrence.extend(state, tokens), recurrence.scan(state, tokens)))
     assert worst <= noise(dtype, length)
 
 
+@pytest.mark.every_processor
 @BY_NAME
-def test_two_chunks_in_a_row_are_bitwise_one(recurrence):
+@pytest.mark.parametrize("cut", [64, 128])
+def test_two_extends_in_a_row_are_bitwise_one_where_they_are_cut_on_the_chunk(recurrence, cut):
     state, tokens = from_a_state(recurrence, 192)
-    whole, outputs = recurrence.chunk(state, tokens)
-    half, first = recurrence.chunk(state, tokens.span(0, 128))
-    end, second = recurrence.chunk(half, tokens.span(128, 192))
+    whole, outputs = recurrence.extend(state, tokens)
+    half, first = recurrence.extend(state, tokens.span(0, cut))
+    end, second = recurrence.extend(half, tokens.span(cut, 192))
     assert torch.equal(torch.cat([first, second], -2), outputs)
     assert all(torch.equal(end[part], whole[part]) for part in whole)
 
@@ -65,7 +67,7 @@ def test_both_forms_agree_with_what_others_wrote(name, oracle, length, form):
     recurrence = RECURRENCES[name]
     run = ORACLES[name, oracle]()
     state, tokens = from_a_state(recurrence, length, torch.float32)
-    ours = recurrence.chunk if form == "chunk" else recurrence.scan
+    ours = recurrence.extend if form == "chunk" else recurrence.scan
     # Both sides have the noise of float32, so twice the tolerance.
     assert max(errors(ours(state, tokens), run(state, tokens))) <= 2 * noise(torch.float32, 256)
 
@@ -84,7 +86,7 @@ def test_an_oracle_notices_a_state_one_token_off(name, oracle):
 @pytest.mark.parametrize("form", ["step", "chunk"])
 def test_nothing_is_read_from_memory_that_was_not_written(recurrence, form, poisoned_memory):
     state, tokens = from_a_state(recurrence, 97)
-    after, outputs = (recurrence.chunk if form == "chunk" else recurrence.scan)(state, tokens)
+    after, outputs = (recurrence.extend if form == "chunk" else recurrence.scan)(state, tokens)
     assert not any(part.isnan().any() for part in (outputs, *after.values()))
 
 
@@ -97,7 +99,7 @@ def test_a_form_leaves_the_state_it_is_given_alone(recurrence):
     state, tokens = from_a_state(recurrence, 70)
     before = {part: value.clone() for part, value in state.items()}
     recurrence.scan(state, tokens)
-    recurrence.chunk(state, tokens)
+    recurrence.extend(state, tokens)
     assert all(torch.equal(state[part], before[part]) for part in before)
 
 

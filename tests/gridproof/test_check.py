@@ -536,7 +536,7 @@ NAMES = st.sampled_from(
 @settings(
     max_examples=int(os.environ.get("GRIDPROOF_EXAMPLES", "60")),
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     name=NAMES,
@@ -555,7 +555,7 @@ def test_no_text_whatever_ends_in_a_fault(gridproof, here, name, pieces, glue):
 @settings(
     max_examples=int(os.environ.get("GRIDPROOF_EXAMPLES", "60")),
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(words=st.lists(PIECES | st.text(max_size=6), max_size=12))
 def test_no_command_whatever_ends_in_a_fault(gridproof, words):

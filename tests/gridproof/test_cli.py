@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from importlib import resources
 
 import jsonschema
@@ -676,16 +674,14 @@ def test_a_reader_that_goes_away_changes_no_exit_code():
         assert process.wait() == code
 
 
-def test_an_interrupted_proof_exits_130():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gridproof", "prove", "--seeds", "1000"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+def test_an_interrupted_proof_exits_130(root):
+    arguments = ("prove", "--jobs", "1", "--seeds", "1000")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gridproof.interrupting", *arguments],
+        capture_output=True,
+        cwd=root,
     )
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate()
-    assert process.returncode == 130 and b"Traceback" not in error
+    assert done.returncode == 130 and b"Traceback" not in done.stderr
 
 
 def test_help_tells_the_exit_codes():

@@ -65,6 +65,7 @@ def without_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
+@pytest.mark.every_processor
 def test_the_document_is_as_its_schema_has_it(gridproof, root, without_a_gpu):
     ran = gridproof("replay", str(root / KIMI), "--format", "json")
     document = json.loads(ran.out)
@@ -85,7 +86,7 @@ def test_the_schema_knows_the_names_there_are():
 
 
 def test_an_aligned_and_a_shifted_control_stand_beside_the_cases(gridproof, root, with_torch):
-    ran = gridproof("replay", str(root / KIMI), "--recurrence", "gdn", "--format", "json")
+    ran = gridproof("replay", str(root / KIMI), "--recurrence", "short_conv", "--format", "json")
     results = json.loads(ran.out)["results"]
     observed = {r["case"]: r["observed"] for r in results if r["case"].endswith("control")}
     assert observed == {"aligned-control": "equal", "one-token-off-control": "diverges"}
@@ -93,17 +94,17 @@ def test_an_aligned_and_a_shifted_control_stand_beside_the_cases(gridproof, root
 
 def test_a_case_of_one_recurrence_is_replayed_on_that_alone(gridproof, root, written, with_torch):
     document = case(root)
-    document["cases"][0]["configuration"]["recurrence"] = "kda"
+    document["cases"][0]["configuration"]["recurrence"] = "lightning"
     ran = gridproof("replay", written(document), "--format", "json")
-    assert {r["recurrence"] for r in json.loads(ran.out)["results"]} == {"kda"}
+    assert {r["recurrence"] for r in json.loads(ran.out)["results"]} == {"lightning"}
     ran = gridproof("replay", written(document), "--recurrence", "gdn,mamba2")
-    assert (ran.code, "kda alone" in ran.out) == (3, True)
+    assert (ran.code, "lightning alone" in ran.out) == (3, True)
 
 
 def test_a_right_case_is_predicted_and_seen_to_be_equal(gridproof, root, written, with_torch):
     depths = {"state": 512, "node": 512, "replayed": 0}
     path = written(case(root, depths=depths, outcome="right", trace=decoded_to(512)))
-    ran = gridproof("replay", path, "--recurrence", "mamba2", "--format", "json")
+    ran = gridproof("replay", path, "--recurrence", "short_conv", "--format", "json")
     results = [r for r in json.loads(ran.out)["results"] if not r["case"].endswith("control")]
     assert ran.code == 0
     assert {(r["predicted"], r["observed"]) for r in results} == {("equal", "equal")}
@@ -115,16 +116,17 @@ def test_a_replay_that_goes_otherwise_than_predicted_exits_1(
     from gpu_checks import verdicts
 
     monkeypatch.setattr(verdicts, "predicted", lambda node, state: "equal")
-    ran = gridproof("replay", str(root / KIMI), "--recurrence", "gdn")
+    ran = gridproof("replay", str(root / KIMI), "--recurrence", "short_conv")
     assert ran.code == 1
-    ran = gridproof("replay", str(root / KIMI), "--recurrence", "gdn", "--exit-zero")
+    ran = gridproof("replay", str(root / KIMI), "--recurrence", "short_conv", "--exit-zero")
     assert ran.code == 0
 
 
 def test_a_trace_that_does_not_end_as_its_case_says_is_told_and_exits_1(
     gridproof, root, written, with_torch
 ):
-    ran = gridproof("replay", written(case(root, trace=decoded_to(512))), "--recurrence", "gdn")
+    path = written(case(root, trace=decoded_to(512)))
+    ran = gridproof("replay", path, "--recurrence", "short_conv")
     assert ran.code == 1
     assert "contradicted decode-period2" in ran.out and "0 skipped, 1 contradicted" in ran.out
     assert "its trace leaves state 512 on node 512, not state 768 on node 512" in ran.out

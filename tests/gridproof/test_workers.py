@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 
 import pytest
@@ -87,14 +86,12 @@ def test_few_theorems_are_not_worth_a_process():
     assert 1 <= workers.processes(10_000) <= (os.cpu_count() or 1)
 
 
-def test_an_interrupt_of_all_processes_is_no_traceback():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gridproof", "prove", "--jobs", "2", "--seeds", "1000"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+def test_an_interrupt_of_all_processes_is_no_traceback(root):
+    arguments = ("prove", "--jobs", "2", "--seeds", "1000")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gridproof.interrupting", *arguments],
+        capture_output=True,
         start_new_session=True,
+        cwd=root,
     )
-    time.sleep(1.5)
-    os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate()
-    assert process.returncode == 130 and b"Traceback" not in error
+    assert done.returncode == 130 and b"Traceback" not in done.stderr
