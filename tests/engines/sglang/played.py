@@ -212,8 +212,8 @@ class Company(served.Server):
     def play(self):
         return self.plays[self.number]
 
-    def _name(self, index, number=None):
-        return f"{self.number if number is None else number}-{index}"
+    def _name(self, index):
+        return f"{self.number}-{index}"
 
     def _over(self):
         names = [self._name(i) for i in range(len(self.play.arrivals))]
@@ -221,7 +221,7 @@ class Company(served.Server):
         return all(f is not None and f.ended and not f.outstanding for f in here)
 
     def _launched_last(self, index):
-        """The length (tokens) that a request of this play was brought to last; None where it waits or has ended."""
+        """The length (tokens) that a request of this play was brought to last; None before its first pass."""
         followed = self.followed.get(self._name(index))
         return None if followed is None else followed.request.length
 
@@ -343,11 +343,13 @@ class Company(served.Server):
                     node, keeps = expected.get(key, Node(depth)), current(DESIGN.node_keeps)
                     expected[key] = tree.donated(node, int(checkpoint.state), keeps)
         for name in names:
-            for key in [k for k in expected if tuple(self.tokens[name][: len(k)]) == k]:
-                path = [node for of, node in expected.items() if key[: len(of)] == of]
-                told = told_of(tree.given(sorted(path, key=lambda node: node.depth)))
-                given = self._given(self.requests[name], len(key))
-                self._same(given, told, f"a follower of {len(key)} tokens of {name}")
+            tokens = tuple(self.tokens[name])
+            path = [node for key, node in expected.items() if tokens[: len(key)] == key]
+            for length in {len(tokens), *(node.depth for node in path)}:
+                nodes = sorted((n for n in path if n.depth <= length), key=lambda n: n.depth)
+                given = self._given(self.requests[name], length)
+                told = told_of(tree.given(nodes))
+                self._same(given, told, f"a follower of {length} tokens of {name}")
 
     def _given(self, request, length):
         """What a follower with so many of a request's tokens is given."""
