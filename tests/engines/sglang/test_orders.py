@@ -58,9 +58,17 @@ SWAPS = (
 MIXED_AT_BOUNDARY = Order(
     "a mixed chunk at a boundary", MIXED, Story(200, stop_length=767, other_prefill_after=511)
 )
-ORDERS = (
+MIXED_STEPS = (
     MIXED_AT_BOUNDARY,
     Order("a mixed chunk right after a boundary", MIXED, PREFILL_AFTER_BOUNDARY),
+    Order(
+        "a mixed chunk right before a boundary",
+        MIXED,
+        Story(200, stop_length=767, other_prefill_after=510),
+    ),
+)
+ORDERS = (
+    *MIXED_STEPS,
     Order("a long prompt in mixed chunks", MIXED, LONG_PROMPT),
     Order("a long prompt in mixed chunks with dcp", MIXED_DCP, LONG_PROMPT),
     Order("a long prompt in chunks that are not mixed", CHUNKED, LONG_PROMPT),
@@ -69,6 +77,7 @@ ORDERS = (
 # What a follower is served with, by order and release; whatever is not listed is right.
 KNOWN = {
     "a mixed chunk at a boundary": dict.fromkeys(RELEASES, Follower(256, 768)),
+    "a mixed chunk right before a boundary": dict.fromkeys(RELEASES, Follower(512, 768)),
     # Up to 0.5.22 a mixed chunk writes no checkpoint, but its slot is kept as if it had. In 0.5.23
     # the second chunk ends off the page, at 4031, and the state of the third is counted from there.
     "a long prompt in mixed chunks": {
@@ -150,7 +159,7 @@ def predicted(mixed_step, stop):
     return Follower(given["node"], given["state"])
 
 
-@pytest.mark.parametrize("order", ORDERS[:2], ids=lambda order: order.name)
+@pytest.mark.parametrize("order", MIXED_STEPS, ids=lambda order: order.name)
 def test_the_model_tells_what_a_mixed_chunk_does_to_a_step(order):
     step = order.story.other_prefill_after + 1
     assert observe(order) == predicted(step, order.story.stop_length)
@@ -160,7 +169,7 @@ def test_the_model_tells_what_a_mixed_chunk_does_to_a_step(order):
     not hasattr(engine.ScheduleBatch, "mamba_track_mask_cpu"),
     reason=f"sglang {engine.release()} keeps no mask of the completed step",
 )
-@pytest.mark.parametrize("order", (*SWAPS, MIXED_AT_BOUNDARY), ids=lambda order: order.name)
+@pytest.mark.parametrize("order", (*SWAPS, *MIXED_STEPS), ids=lambda order: order.name)
 def test_with_the_swap_corrected_the_same_orders_are_right(order):
     with corrected_swap():
         assert_right(observe(order))
