@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from generators.cases import Case
 from generators.coverage import up_to
 from generators.mechanisms import (
+    chunked,
     decode,
     extend,
     flush,
@@ -38,6 +39,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     tree.MECHANISM,
     flush.MECHANISM,
     windows.MECHANISM,
+    chunked.MECHANISM,
     nested.MECHANISM,
     host.MECHANISM,
     sessions.MECHANISM,

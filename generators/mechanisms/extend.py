@@ -39,6 +39,18 @@ def _donates_nameable(page: int) -> Callable[[Any], bool]:
     return passes
 
 
+# A prompt of 5,000 tokens whose second chunk ends off the page, as the scheduler cuts it with mixed chunks; the lengths
+# of the report under DCP.
+_CUT = (
+    Instance(spaces.DEFAULTS, {"prefix": 4031, "end": 5000}, "tiny"),
+    Instance(
+        {**spaces.DEFAULTS, "dcp_size": 8},
+        dict(zip(("prefix", "end"), REPORTED, strict=True)),
+        "tiny",
+    ),
+)
+
+
 def _prefills(
     cases: Sequence[Case], instances: Sequence[Instance]
 ) -> Iterator[tuple[Mapping[str, Any], int, int, str]]:
@@ -46,7 +58,7 @@ def _prefills(
     for case in cases:
         for prefix, end in (_chunks(case), REPORTED):
             yield case.configuration, prefix, end, CASES
-    for instance in instances:
+    for instance in (*_CUT, *instances):
         lengths = instance.lengths
         yield instance.configuration, lengths["prefix"], lengths["end"], instance.tier
 

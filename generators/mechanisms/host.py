@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from generators.cases import Case, spelled
 from generators.coverage import Instance
-from generators.mechanisms import observed
+from generators.mechanisms import observed, spaces
 from generators.mechanisms.base import Check, Mechanism
 
 # The story, the write policy and the request that is looked at: from what it goes on.
@@ -38,9 +38,9 @@ def _otherwise(story: str, policy: str) -> dict[str, observed.Seen]:
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = [
         Check(
-            f"{spelled(observed.LAUNCH)}-{f'{story}-{policy}-{name}'.translate(_DASHED)}",
+            f"{spelled(spaces.DEFAULTS)}-{f'{story}-{policy}-{name}'.translate(_DASHED)}",
             {
-                "configuration": observed.LAUNCH,
+                "configuration": spaces.DEFAULTS,
                 "story": story,
                 "write_policy": policy,
                 "name": name,
