@@ -8,11 +8,13 @@ from generators.cases import Case
 from generators.coverage import up_to
 from generators.mechanisms import (
     decode,
+    evictions,
     extend,
     flush,
     grids,
     guards,
     orders,
+    ownership,
     results,
     slots,
     tree,
@@ -33,6 +35,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     orders.MECHANISM,
     verifies.MECHANISM,
     tree.MECHANISM,
+    evictions.MECHANISM,
+    ownership.MECHANISM,
     flush.MECHANISM,
     windows.MECHANISM,
 )
