@@ -99,7 +99,7 @@ def _node(c: Any, n: dict[str, Any]) -> Any:
     return insert.node_depth(grids.tree_page(c), n["key"], n["donated"])
 
 
-_SMALL = [
+SMALL = [
     dict(zip(("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size"), v, strict=True))
     for v in (
         (64, 1, 256, 64),
@@ -111,7 +111,7 @@ _SMALL = [
 ]
 # Where neither of the cache chunk (64) and the tree page (48) divides the other, a follower that shares 96 tokens.
 _OFF_CHUNK = Instance(
-    _SMALL[3],
+    SMALL[3],
     {"key": 300, "donated": 192, "previous": 0, "shared": 0, "second": 0, "follower": 100},
     "tiny",
 )
@@ -120,7 +120,7 @@ MECHANISM = Mechanism(
     _groups,
     space=Space(
         "tree",
-        _SMALL,
+        SMALL,
         {
             "key": (64, 100, 128, 192, 256, 300, 330),
             "donated": (64, 96, 100, 128, 192, 256, 320),
