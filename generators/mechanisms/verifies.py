@@ -211,5 +211,6 @@ MECHANISM = Mechanism(
             ),
         },
     ),
+    support=("gridproof_sglang_tree.py",),
     tells=lambda case: retelling.verifies_of(case) is not None,
 )
