@@ -1,7 +1,7 @@
 """Chunked prompts: the scheduler's own loop, where prompts are cut and a chunk may share its batch with decode steps.
 
-The cuts and what a mixed batch writes of its prompt lie outside the model; the cuts given here are those that the real
-scheduler makes, and held against it by the depths that the tests observe.
+Where a prompt is cut lies outside the model: the cuts given here are those that the real scheduler makes, and the
+depths that the tests observe hold them against it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from generators import expectations, stories
 from generators.cases import Case, spelled
 from generators.coverage import Instance
 from generators.mechanisms.base import Check, Mechanism, completed, lands, numbers, on
-from spec.sglang import life
-from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.designs import Design
 from spec.sglang.request import Scheduler
 
@@ -24,7 +22,7 @@ LONG = 5000  # tokens of a prompt that is cut
 WRITES_IN_MIXED_BATCHES = (
     "0.5.23"  # the first release in which a mixed batch writes its prompt's checkpoint
 )
-FLOORS_CUTS_UNDER_DCP = "0.5.23"
+FLOORS_CUTS_UNDER_DCP = "0.5.23"  # the first release in which all chunks under DCP end on the page
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Story:
 
 def _cuts(design: Design, story: Story) -> Iterator[tuple[int, int]]:
     """The chunks of a long prompt: the first ends on the page, the others where the budget for them ends."""
-    start, budget, page = 0, CHUNK - story.mixed, story.launch["page_size"]
+    start, budget, page = 0, CHUNK - int(story.mixed and story.beside), story.launch["page_size"]
     floors_all = story.dcp_size > 1 and design.release >= FLOORS_CUTS_UNDER_DCP
     while start < story.prompt:
         floors = floors_all or start == 0
@@ -65,25 +63,18 @@ def _cuts(design: Design, story: Story) -> Iterator[tuple[int, int]]:
 
 
 def _follower(design: Design, story: Story) -> dict[str, Any] | str:
+    """What a follower is given: the prompt in its chunks, then steps, one of which may share its batch."""
     c = expectations.configuration(story.launch)
-    if story.prompt <= CHUNK:
-        return _decoded(design, c, story)
-    checkpoints = [extend_checkpoint(design, c, *chunk) for chunk in _cuts(design, story)]
-    if any(checkpoint.fault for checkpoint in checkpoints):
-        return "fault"
-    given = stories.follower(design, c, [ch for ch in checkpoints if ch.saved])
-    if story.mixed and design.release < WRITES_IN_MIXED_BATCHES and given["node"]:
-        return {**given, "state": life.UNWRITTEN}
-    return given
-
-
-def _decoded(design: Design, c: Any, story: Story) -> dict[str, int | None]:
-    """What is given after a request one step of which shares its batch with the other's prompt."""
     scheduler = Scheduler(design, c)
-    request = scheduler.extend(scheduler.admit(), story.prompt)
-    after = story.other_prefill_after
-    if after is not None:
-        request = scheduler.mixed_batch(scheduler.decode(request, after))
+    request = scheduler.admit()
+    for _, end in _cuts(design, story):
+        if story.beside and story.mixed:
+            request = scheduler.mixed_batch(request)
+        request = scheduler.extend(request, end)
+        if request.stopped:
+            return "fault"
+    if story.other_prefill_after is not None:
+        request = scheduler.mixed_batch(scheduler.decode(request, story.other_prefill_after))
     request = scheduler.finish(scheduler.decode(request, story.stop + 1))
     return stories.follower(design, c, [donation.checkpoint for donation in request.donated])
 

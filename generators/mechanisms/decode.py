@@ -57,11 +57,15 @@ def _known_ahead(design: Design, c: Any, stop: int) -> list[int]:
     return expectations.decode_snapshots(design, c, PROMPT + 1, stop)
 
 
+# Decode context parallelism makes the tree page twice the interval.
+_WIDENED = Instance({**spaces.DEFAULTS, "dcp_size": 8}, {"stop": 768}, "tiny")
+
+
 def _stops(cases: Sequence[Case], instances: Sequence[Instance]) -> Iterator[tuple]:
     """Configurations with the depths their request is stopped at, and the tier."""
     for case in per_configuration(cases):
         yield case.configuration, depths(case), CASES
-    for instance in instances:
+    for instance in (_WIDENED, *instances):
         yield instance.configuration, [instance.lengths["stop"]], instance.tier
 
 

@@ -39,15 +39,19 @@ def _donates_nameable(page: int) -> Callable[[Any], bool]:
     return passes
 
 
-# A prompt of 5,000 tokens whose second chunk ends off the page, as the scheduler cuts it with mixed chunks; the lengths
-# of the report under DCP.
-_CUT = (
-    Instance(spaces.DEFAULTS, {"prefix": 4031, "end": 5000}, "tiny"),
-    Instance(
-        {**spaces.DEFAULTS, "dcp_size": 8},
-        dict(zip(("prefix", "end"), REPORTED, strict=True)),
-        "tiny",
-    ),
+def _known(prefix: int, end: int, **configuration: int) -> Instance:
+    return Instance({**spaces.DEFAULTS, **configuration}, {"prefix": prefix, "end": end}, "tiny")
+
+
+_KNOWN = (
+    # A prompt of 5,000 tokens whose second chunk ends off the page, as the scheduler cuts it with mixed chunks.
+    _known(4031, 5000),
+    # The prefix is off the page that DCP widens.
+    _known(*REPORTED, dcp_size=8),
+    # The depth is off the chunk, the distance from the prefix is not.
+    _known(100, 200, page_size=1),
+    # The page is longer than the model's chunk.
+    _known(0, 200, page_size=128),
 )
 
 
@@ -58,7 +62,7 @@ def _prefills(
     for case in cases:
         for prefix, end in (_chunks(case), REPORTED):
             yield case.configuration, prefix, end, CASES
-    for instance in (*_CUT, *instances):
+    for instance in (*_KNOWN, *instances):
         lengths = instance.lengths
         yield instance.configuration, lengths["prefix"], lengths["end"], instance.tier
 

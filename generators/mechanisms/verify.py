@@ -40,6 +40,17 @@ def _grid(design: Design, c: Any) -> int:
     return int(design.grid("verify", c))
 
 
+# A boundary of the interval is passed, between two nodes of the tree and at one.
+KNOWN = tuple(
+    Instance(
+        {**spaces.DEFAULTS, "dcp_size": dcp, "speculative_num_draft_tokens": 8},
+        {"pre": pre, "accepted": 1},
+        "tiny",
+    )
+    for dcp, pre in ((8, 767), (1, 255))
+)
+
+
 def _verifies(cases: Sequence[Case], instances: Sequence[Instance]) -> Iterator[tuple]:
     """Configuration, length before, tokens accepted, tier."""
     for case in per_configuration(cases):
@@ -47,7 +58,7 @@ def _verifies(cases: Sequence[Case], instances: Sequence[Instance]) -> Iterator[
         for accepted in sorted({1, (tokens + 1) // 2, tokens}):
             for depth in decode.depths(case):
                 yield completed(case.configuration), depth - (accepted + 1) // 2, accepted, CASES
-    for instance in instances:
+    for instance in (*KNOWN, *instances):
         for algorithm in ALGORITHMS:
             configuration = {**instance.configuration, "speculative_algorithm": algorithm}
             pre, accepted = instance.lengths["pre"], instance.lengths["accepted"]

@@ -30,7 +30,7 @@ def _with_the_state(c: Any, pre: int, accepted: int) -> Callable[[Any], bool]:
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = []
-    for i in instances:
+    for i in (*verify.KNOWN, *instances):
         c, pre, accepted = (
             expectations.configuration(completed(i.configuration)),
             i.lengths["pre"],
