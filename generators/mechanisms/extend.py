@@ -48,8 +48,8 @@ _KNOWN = (
     _known(4031, 5000),
     # The prefix is off the page that DCP widens.
     _known(*REPORTED, dcp_size=8),
-    # The depth is off the chunk, the distance from the prefix is not.
-    _known(100, 200, page_size=1),
+    # The prefix is off the chunk, and a row before the last is wanted.
+    _known(48, 605, page_size=16, dcp_size=3),
     # The page is longer than the model's chunk.
     _known(0, 200, page_size=128),
 )
