@@ -19,10 +19,7 @@ from spec.sglang.request import Scheduler
 
 CHUNK = 2048  # tokens of a prefill; with a request decoding in the same batch one token less
 LONG = 5000  # tokens of a prompt that is cut
-WRITES_IN_MIXED_BATCHES = (
-    "0.5.23"  # the first release in which a mixed batch writes its prompt's checkpoint
-)
-FLOORS_CUTS_UNDER_DCP = "0.5.23"  # the first release in which all chunks under DCP end on the page
+FLOORS_CUTS_UNDER_DCP = ("0.5.23",)  # releases in which all chunks under DCP end on the page
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Story:
 def _cuts(design: Design, story: Story) -> Iterator[tuple[int, int]]:
     """The chunks of a long prompt: the first ends on the page, the others where the budget for them ends."""
     start, budget, page = 0, CHUNK - int(story.mixed and story.beside), story.launch["page_size"]
-    floors_all = story.dcp_size > 1 and design.release >= FLOORS_CUTS_UNDER_DCP
+    floors_all = story.dcp_size > 1 and design.release in FLOORS_CUTS_UNDER_DCP
     while start < story.prompt:
         floors = floors_all or start == 0
         end = min(start + (budget // page * page if floors else budget), story.prompt)
