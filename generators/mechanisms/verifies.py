@@ -211,6 +211,5 @@ MECHANISM = Mechanism(
             ),
         },
     ),
-    support=("gridproof_sglang_tree.py",),
     tells=lambda case: retelling.verifies_of(case) is not None,
 )
