@@ -49,9 +49,14 @@ SWAPS = (
 MIXED_AT_BOUNDARY = Order(
     "a mixed chunk at a boundary", MIXED, Story(200, stop_length=767, other_prefill_after=511)
 )
-ORDERS = (
+MIXED_STEPS = (
     MIXED_AT_BOUNDARY,
     Order("a mixed chunk right after a boundary", MIXED, PREFILL_AFTER_BOUNDARY),
+    Order(
+        "a mixed chunk right before a boundary",
+        MIXED,
+        Story(200, stop_length=767, other_prefill_after=510),
+    ),
 )
 
 
@@ -96,7 +101,7 @@ def predicted(mixed_step, stop):
     return Follower(given["node"], given["state"])
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order.name)
+@pytest.mark.parametrize("order", MIXED_STEPS, ids=lambda order: order.name)
 def test_the_model_tells_what_a_mixed_chunk_does_to_a_step(order):
     step = order.story.other_prefill_after + 1
     assert observe(order) == predicted(step, order.story.stop_length)
@@ -106,7 +111,7 @@ def test_the_model_tells_what_a_mixed_chunk_does_to_a_step(order):
     not hasattr(engine.ScheduleBatch, "mamba_track_mask_cpu"),
     reason=f"sglang {engine.release()} keeps no mask of the completed step",
 )
-@pytest.mark.parametrize("order", (*SWAPS, MIXED_AT_BOUNDARY), ids=lambda order: order.name)
+@pytest.mark.parametrize("order", (*SWAPS, *MIXED_STEPS), ids=lambda order: order.name)
 def test_with_the_swap_corrected_the_same_orders_are_right(order):
     with corrected_swap():
         assert_right(observe(order))
