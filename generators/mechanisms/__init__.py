@@ -57,9 +57,10 @@ def takes(mechanism: Mechanism, case: Case) -> bool:
 
 def _emitted(mechanism: Mechanism, cases: Sequence[Case], target: str, tier: str) -> Emitted | None:
     chosen = list({case.id: case for case in cases if takes(mechanism, case)}.values())
-    covered = tier != CASES and target == "sglang" and mechanism.space is not None
-    instances = up_to(mechanism.space, tier) if covered and mechanism.space else []
-    always = mechanism.in_every_tier and tier != CASES
+    covered = tier != CASES and target == "sglang"
+    ranged = up_to(mechanism.space, tier) if covered and mechanism.space else []
+    instances = [*mechanism.known, *ranged] if covered else []
+    always = covered and mechanism.in_every_tier
     if target not in mechanism.targets or not (chosen or instances or always):
         return None
     groups = mechanism.groups(chosen, instances)

@@ -62,7 +62,7 @@ def _prefills(
     for case in cases:
         for prefix, end in (_chunks(case), REPORTED):
             yield case.configuration, prefix, end, CASES
-    for instance in (*_KNOWN, *instances):
+    for instance in instances:
         lengths = instance.lengths
         yield instance.configuration, lengths["prefix"], lengths["end"], instance.tier
 
@@ -150,4 +150,5 @@ MECHANISM = Mechanism(
     ),
     ("model", "sglang"),
     tells=lambda case: case.trace[0].event == "extend",
+    known=_KNOWN,
 )

@@ -65,7 +65,7 @@ def _tells(page: int, owed: int) -> Callable[[Any], bool]:
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     followers, branching = [], []
-    for instance in (*_KNOWN, *instances):
+    for instance in instances:
         launch, requests = completed(instance.configuration), _requests(instance)
         c, shared = expectations.configuration(launch), instance.lengths["follower"]
         page = int(grids.tree_page(c))
@@ -178,4 +178,5 @@ MECHANISM = Mechanism(
             "the_follower_reaches_the_node": lambda c, **n: n["follower"] >= _node(c, n),
         },
     ),
+    known=_KNOWN,
 )
