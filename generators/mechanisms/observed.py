@@ -23,10 +23,11 @@ def resumed(node: int, state: int | None = None) -> Seen:
 
 
 def by_release(seen: Seen, others: Mapping[str, Seen]) -> Callable[[Design], Seen]:
-    """What is seen on a design; `others`: by release, where it is not the same on all."""
+    """What is seen on a design; `others`: where it is not the same on all, by release or, as `0.5.23+insert-guard`, by design."""
 
     def observe(design: Design) -> Seen:
-        found = others.get(design.release, seen)
+        name = design.name.removeprefix("sglang-")
+        found = others.get(name, others.get(design.release, seen))
         if found is NOT_DRIVEN:
             raise NotComparable
         return found

@@ -23,7 +23,10 @@ _RUNS = {
     ("waiting", "none"): observed.resumed(0),
 }
 _OTHERWISE = {
-    ("aborted", "streaming"): dict.fromkeys(("0.5.22", "0.5.23"), observed.resumed(128, 164)),
+    ("aborted", "streaming"): {
+        **dict.fromkeys(("0.5.22", "0.5.23"), observed.resumed(128, 164)),
+        "0.5.23+insert-guard": observed.resumed(64),
+    },
 }
 
 
