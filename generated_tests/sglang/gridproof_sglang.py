@@ -215,6 +215,11 @@ def request(name: str, tokens: Sequence[int]) -> Req:
     return Req(name, "", array("q", tokens), sampling_params=sampling, vocab_size=1 << 31)
 
 
+def prefix_length(req: Req) -> int:
+    """Tokens of the prefix that a request was given."""
+    return req.prefix_len if hasattr(req, "prefix_len") else len(req.prefix_indices)
+
+
 def counted(tokens: int) -> range:
     """The prompt 1, 2, ... of so many tokens."""
     return range(1, tokens + 1)
@@ -340,6 +345,15 @@ class Engine:
         locations = torch.cat([prefix.to(torch.int64), fresh])
         self.row(req)[: len(locations)] = locations.to(torch.int32)
 
+    def lock(self, req: Req) -> None:
+        """Keep the prefix that a request was given from being evicted, as its admission does."""
+        if hasattr(self.tree, "lock"):
+            req.lock = self.tree.lock(req.last_node)
+        else:
+            receipt = self.tree.inc_lock_ref(req.last_node)
+            if hasattr(req, "lock_receipt"):
+                req.lock_receipt = receipt.to_dec_params()
+
     def row_index(self, req: Req) -> int:
         """The request's row in the request-to-token table."""
         return int(owner(req, "req_pool_idx").req_pool_idx)
@@ -389,8 +403,7 @@ class Engine:
         source = owner(req, "mamba_cow_src_index").mamba_cow_src_index
         if source is None:
             return Follower(0, None)
-        node = req.prefix_len if hasattr(req, "prefix_len") else len(req.prefix_indices)
-        return Follower(node, int(self.states[int(source)].flatten()[0]))
+        return Follower(prefix_length(req), int(self.states[int(source)].flatten()[0]))
 
 
 def state_read(c: Configuration, prefix: int, end: int, tracked: int) -> int:

@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from generators.cases import Case
 from generators.coverage import up_to
 from generators.mechanisms import (
+    chunked,
     decode,
+    evictions,
     extend,
     flush,
     grids,
     guards,
+    host,
+    nested,
     orders,
+    ownership,
     results,
+    sessions,
     slots,
     tree,
     verifies,
@@ -33,8 +39,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     orders.MECHANISM,
     verifies.MECHANISM,
     tree.MECHANISM,
+    evictions.MECHANISM,
+    ownership.MECHANISM,
     flush.MECHANISM,
     windows.MECHANISM,
+    chunked.MECHANISM,
+    nested.MECHANISM,
+    host.MECHANISM,
+    sessions.MECHANISM,
 )
 
 
@@ -45,9 +57,11 @@ def takes(mechanism: Mechanism, case: Case) -> bool:
 
 def _emitted(mechanism: Mechanism, cases: Sequence[Case], target: str, tier: str) -> Emitted | None:
     chosen = list({case.id: case for case in cases if takes(mechanism, case)}.values())
-    covered = tier != CASES and target == "sglang" and mechanism.space is not None
-    instances = up_to(mechanism.space, tier) if covered and mechanism.space else []
-    if target not in mechanism.targets or not (chosen or instances):
+    covered = tier != CASES and target == "sglang"
+    ranged = up_to(mechanism.space, tier) if covered and mechanism.space else []
+    instances = [*mechanism.known, *ranged] if covered else []
+    always = covered and mechanism.in_every_tier
+    if target not in mechanism.targets or not (chosen or instances or always):
         return None
     groups = mechanism.groups(chosen, instances)
     if target == "model":

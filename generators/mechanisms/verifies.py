@@ -9,7 +9,7 @@ from typing import Any
 from generators import codes, expectations, retelling, stories
 from generators.cases import Case, spelled
 from generators.coverage import Instance, Space
-from generators.mechanisms import slots, spaces
+from generators.mechanisms import observed, slots, spaces
 from generators.mechanisms.base import CASES, Check, Mechanism, completed, lands, numbers, on
 from spec.numbers import Truth, both
 from spec.sglang.rules import grids, verify
@@ -76,9 +76,11 @@ _EAGER, _LAZY, _SYNCHRONOUS = slots.LAUNCHES
 
 def _default(launch: dict[str, Any], **lengths: int) -> Instance:
     """A story on the default interval with four draft tokens."""
-    numbers_of = dict(zip(_NAMES, (64, 1, 256, 64), strict=True))
     others = {"full": 0, "third": 0, "grammar": 0, **lengths}
-    return Instance({**numbers_of, _DRAFT: 4, **launch}, others, "tiny")
+    return Instance({**spaces.DEFAULTS, _DRAFT: 4, **launch}, others, "tiny")
+
+
+_LONG_DRAFTS = {"mamba_track_interval": 64, _DRAFT: 40}
 
 
 # Small drafts on the default interval: two boundaries lie many verifies apart.
@@ -88,6 +90,43 @@ _LONG = (
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1),
     _default(_LAZY, prompt=253, full=63, first=4, second=4, third=4, retained=1, grammar=1),
 )
+# Two verifies in a row that each pass a boundary.
+_IN_A_ROW = (
+    _default({**_EAGER, **_LONG_DRAFTS}, prompt=63, first=33, second=33, retained=33),
+    _default(
+        {**_LAZY, **_LONG_DRAFTS}, prompt=63, first=33, second=33, third=1, retained=1, grammar=1
+    ),
+)
+
+
+# A session's turns (outside the model): overlap, what each verify accepts, the number of the stop token among what the
+# first accepts, and from what the next turn goes on.
+_TURNS = (
+    (False, (4,), 2, observed.resumed(103, 104)),
+    (True, (4, 3), 2, observed.resumed(103, 107)),
+    (True, (4, 3), 4, observed.resumed(105, 107)),
+    (True, (1, 1), 1, observed.resumed(102)),
+)
+
+
+def _turns() -> Iterator[Check]:
+    """The turn that follows a verified one, on the default interval with four draft tokens."""
+    for overlap, accepts, stop, seen in _TURNS:
+        launch = {**_EAGER, "overlap": overlap}
+        words = ("accept" + "-".join(map(str, accepts)), f"stop{stop}")
+        yield Check(
+            "-".join((spelled(spaces.DEFAULTS), slots.kind_of(launch), "draft4-prompt100", *words)),
+            {
+                "configuration": {**spaces.DEFAULTS, **launch},
+                "prompt": 100,
+                "accepts": list(accepts),
+                "draft_tokens": 4,
+                "retained": stop,
+            },
+            observed.by_release(seen, {}),
+            observed.resumes_rightly,
+            tier="tiny",
+        )
 
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
@@ -99,7 +138,12 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     for instance in (*_LONG, *instances):
         story, full = story_of(instance), instance.lengths["full"]
         checks.append(_check(instance.configuration, story, full, instance.tier))
-    return {"test_a_follower_of_verifies_resumes_where_its_state_stopped": checks}
+    return {
+        "test_a_follower_of_verifies_resumes_where_its_state_stopped": checks,
+        "test_the_turn_after_a_verified_one_goes_on_from_what_its_state_has_consumed": list(
+            _turns() if instances else ()
+        ),
+    }
 
 
 def _configurations() -> Iterator[dict[str, Any]]:
@@ -168,4 +212,5 @@ MECHANISM = Mechanism(
         },
     ),
     tells=lambda case: retelling.verifies_of(case) is not None,
+    known=_IN_A_ROW,
 )

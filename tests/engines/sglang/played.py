@@ -23,7 +23,6 @@ from spec.sglang.designs import current, model_chunk
 from spec.sglang.request import Scheduler
 from spec.sglang.rules import tree
 from spec.sglang.rules.tree import Node
-from tests.engines.sglang import served
 from tests.engines.sglang.comparison import (
     DESIGN,
     FAILS,
@@ -35,6 +34,7 @@ from tests.engines.sglang.comparison import (
 
 # isort: split
 import gridproof_sglang_loop as loops
+import gridproof_sglang_script as scripts
 import torch
 
 _STATES, _TOKENS = 4096, 1 << 16  # so many that nothing is evicted or retracted
@@ -181,7 +181,7 @@ class Followed:
         self.ended = True
 
 
-class Company(served.Server):
+class Company(scripts.Server):
     """The real scheduler, which plays one play after the other."""
 
     def __init__(self, launch, plays):
@@ -415,7 +415,7 @@ def play(launch, plays: Sequence[Play]):
     with ExitStack() as stack:
         stack.enter_context(_with_many_states())
         stack.enter_context(patch.object(loops, "_MAX_REQUESTS", MOST_RUNNING))
-        stack.enter_context(patch.object(served, "MOST_ITERATIONS", sum(p.most for p in plays)))
+        stack.enter_context(patch.object(scripts, "MOST_ITERATIONS", sum(p.most for p in plays)))
         stack.enter_context(loops._surroundings(launch))
         stack.callback(FAILS.clear)
         company = Company(launch, plays)
