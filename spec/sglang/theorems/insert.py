@@ -1,8 +1,8 @@
 """A donation hangs on the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
 
-from spec.numbers import both, divides, either
+from spec.numbers import both, divides
 from spec.sglang.life import finished, keeping
-from spec.sglang.rules import grids, insert, slots
+from spec.sglang.rules import grids, insert
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
 
@@ -65,19 +65,6 @@ def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
     return Statement(
         {"something_is_donated": donated.saved},
         both(donated.state == donated.recorded, donated.recorded <= key),
-    )
-
-
-@theorem("insert", least={"label": 0, "previous": 0, "depth": 0})
-def a_finish_donates_the_last_label_that_its_key_reaches(design, c, key, label, previous, depth):
-    """Of the last label and the one before it, none that the key reaches is passed over for a lesser depth."""
-    return Statement(
-        {
-            "the_depth_is_one_of_the_two": either(depth == label, depth == previous),
-            "the_key_reaches_it": depth <= key,
-            "the_last_label_is_the_deeper": previous <= label,
-        },
-        slots.label_within_the_key(key, label, previous) >= depth,
     )
 
 
