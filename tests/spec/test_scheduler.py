@@ -5,13 +5,13 @@ wrong schedulers.
 """
 
 from dataclasses import replace
-from random import Random
+from itertools import product
 
 import pytest
 
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import CURRENT, design_named
-from spec.sglang.life import NO_SLOT
+from spec.sglang.life import NO_SLOT, UNWRITTEN
 from spec.sglang.request import PROMPT, STEP, VERIFY, Pass, Request, Scheduler, as_few_as_accept
 
 EAGER = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
@@ -89,7 +89,9 @@ def test_a_chunk_donates_its_checkpoint_before_the_next_chunk_is_launched():
 def test_a_prompt_keeps_the_state_that_it_is_told_to_keep():
     s = scheduler()
     told = s.extend(s.admit(), 20, branching=8)
-    assert [w.state for w in told.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [16]
+    assert [w.state for w in told.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [
+        16
+    ]
 
 
 def test_an_assertion_of_the_engine_ends_a_request_where_it_stands():
@@ -233,7 +235,9 @@ def test_a_request_that_finishes_at_its_prompt_has_the_prompt_for_a_key():
     r = s.verify(prompted(s, 9), 2)
     assert s.finish(r).donated[-1].checkpoint.key_length == 9 and given(s.finish(r)) == [(8, 8)]
     plain = scheduler()
-    assert plain.finish(plain.decode(prompted(plain, 9), 10)).donated[-1].checkpoint.key_length == 10
+    assert (
+        plain.finish(plain.decode(prompted(plain, 9), 10)).donated[-1].checkpoint.key_length == 10
+    )
 
 
 def test_verifies_that_accept_so_much_together_are_as_few_as_can_be():
@@ -243,24 +247,77 @@ def test_verifies_that_accept_so_much_together_are_as_few_as_can_be():
 
 
 @pytest.mark.parametrize("c", [SPECULATIVE, LAZY_SPECULATIVE])
-def test_verifies_that_are_passed_over_change_nothing(c):
-    s, rng = scheduler(replace(c, mamba_track_interval=64)), Random(3)
-    for _ in range(60):
-        r = prompted(s, rng.randint(1, 64))
-        for _ in range(rng.randint(0, 3)):
-            r = s.verify(r, rng.randint(1, 3))
-        if rng.random() < 0.3:
-            r = s.other_batch(r)
-        if rng.random() < 0.3:
-            r = s.allocation_failure(r)
-        tokens = rng.randint(1, 150)
-        skipping, one_by_one = s.verify_on(r, tokens), r
-        for accepted in as_few_as_accept(tokens, 3):
+@pytest.mark.parametrize("fails", [False, True])
+def test_verifies_that_are_passed_over_change_nothing(c, fails):
+    s = scheduler(replace(c, mamba_track_interval=32))
+    for start, before, to in product((1, 30), ((), (3,), (2, 1), (3, 3)), range(8, 70, 3)):
+        r = prompted(s, start)
+        for accepted in before:
+            r = s.verify(r, accepted)
+        r = s.allocation_failure(r) if fails else r
+        skipping, one_by_one = s.verify_on(r, to), r
+        for accepted in as_few_as_accept(to, 3):
             one_by_one = s.verify(one_by_one, accepted)
         assert replace(skipping, waiting=()) == replace(one_by_one, waiting=())
-        assert [(p.start, p.end) for p in skipping.waiting] == [
-            (p.start, p.end) for p in one_by_one.waiting
-        ]
+        spans = ([(p.start, p.end) for p in one.waiting] for one in (skipping, one_by_one))
+        assert next(spans) == next(spans)
         assert s.finish(skipping).donated == s.finish(one_by_one).donated
-    far = s.verify_on(prompted(s, 1), 50)
-    assert len({p.start for p in far.waiting}) == 2
+    far = s.verify_on(s.verify(s.other_batch(prompted(s, 1)), 1), 20)
+    assert far.waiting[0].end - far.waiting[0].start == 3 and not far.alone
+
+
+def test_boundaries_are_those_of_the_designs_grids():
+    c = Configuration(page_size=16, mamba_track_interval=8, mamba_chunk_size=8)
+    s = scheduler(replace(c, **DRAFTS))
+    assert list(s.steps_that_matter(5, 20)) == [6, 16, 17, 20]
+    assert s.verify_grid == 16
+    assert list(scheduler(c, "sglang-0.5.18").steps_that_matter(5, 20)) == [6, 8, 9, 16, 17, 20]
+
+
+def test_a_result_of_a_verify_labels_what_it_passed():
+    s = scheduler(SPECULATIVE)
+    r = s.verify(s.verify(s.verify(prompted(s, 6), 3), 1), 1)
+    assert (r.slots.label, r.slots.state(r.slots.kept)) == (8, 8)
+
+
+def test_what_was_donated_before_stays_donated_with_what_was_written_then():
+    s = scheduler()
+    r = s.finish(s.decode(s.extend(prompted(s, 8), 16), 18))
+    assert given(r) == [(8, 8), (16, 16)]
+    assert [[w.state for w in donation.writes] for donation in r.donated] == [[8], [16], []]
+
+
+def test_a_prompt_without_a_checkpoint_leaves_what_a_step_wrote():
+    s = scheduler(LAZY)
+    r = s.decode(s.allocation_failure(prompted(s, 7)), 8)
+    assert [(w.state, w.by.entry) for w in s.decode(r, 9).writes] == [(8, 0)]
+
+
+@pytest.mark.parametrize("c", [EAGER, SYNCHRONOUS, LAZY])
+def test_a_step_in_a_mixed_batch_writes_nothing_and_its_result_does_nothing(c):
+    s = scheduler(c, "sglang-0.5.23+completed-swap")
+    r = s.mixed_batch(s.decode(prompted(s, 5), 7))
+    mixed = s.decode(r, 8)
+    assert mixed.waiting[-1].mixed and not mixed.mixes and mixed.writes == ()
+    after = s.decode(mixed, 10)
+    assert after.slots == r.slots and not after.waiting[-1].mixed
+    assert given(s.finish(s.other_batch(s.decode(r, 8)))) == []
+
+
+def test_a_step_before_a_mixed_one_swaps_and_keeps_its_label():
+    s = scheduler(LAZY)
+    r = s.decode(s.allocation_failure(s.mixed_batch(s.decode(prompted(s, 9), 15))), 16)
+    assert ends(r) == [15, 16] and r.waiting[-1].mixed
+    labelled = s.decode(prompted(s, 5), 15)
+    assert labelled.slots.label == 8
+    assert given(s.finish(s.decode(s.mixed_batch(labelled), 16))) == [(8, 8)]
+
+
+@pytest.mark.parametrize(("release", "states"), [("0.5.22", []), ("0.5.23", [8])])
+def test_a_prompt_in_a_mixed_batch_is_written_from_0_5_23_on(release, states):
+    s = scheduler(EAGER, f"sglang-{release}")
+    r = s.extend(s.mixed_batch(s.admit()), 9)
+    assert r.waiting[0].mixed and not r.mixes
+    assert [w.state for w in r.writes] == states
+    (donated,) = s.decode(s.other_batch(r), 10).donated
+    assert int(donated.checkpoint.state) == (states or [UNWRITTEN])[0]

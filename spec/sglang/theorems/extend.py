@@ -1,6 +1,6 @@
 """An extend on the absolute grid lands on a node; a relative one does so exactly from a prefix on the tree page."""
 
-from spec.numbers import both, divides, negation
+from spec.numbers import both, divides, implies, negation
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
 from spec.sglang.configuration import chunk_and_page_fit
 from spec.sglang.rules import extend, grids, insert, lookup
@@ -160,7 +160,7 @@ def an_extend_from_a_donated_depth_misses_no_depth(design, c, prefix, tokens, de
 
 @theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
 def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, point):
-    """An extend that keeps a branching point, which it computes itself, passes its assertion and reads the state that
+    """An extend that keeps a branching point, which lies short of its end, passes its assertion and reads the state that
     has consumed exactly it."""
     end = prefix + tokens
     checkpoint = branching_checkpoint(design, c, prefix, end, point)
@@ -172,7 +172,7 @@ def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, poi
         },
         both(
             prefix < checkpoint.recorded,
-            checkpoint.recorded <= end,
+            checkpoint.recorded < end,
             checkpoint.passes,
             checkpoint.state == checkpoint.recorded,
         ),
@@ -253,6 +253,7 @@ def the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chu
         both(
             checkpoint.fault == both(whole, earlier),
             checkpoint.saved == both(whole, negation(earlier)),
+            implies(checkpoint.fault, negation(misplaced(design, c, checkpoint))),
         ),
     )
 
@@ -312,4 +313,14 @@ def an_old_extend_with_a_wrong_row_is_misplaced_even_from_the_tree_page(design, 
             "the_row_is_wrong": checkpoint.state != checkpoint.recorded,
         },
         misplaced(design, c, checkpoint),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_extend_that_is_stopped_keeps_no_branching_point(design, c, prefix, tokens, point):
+    """What the assertion on the depth stops is stopped wherever it was told to branch."""
+    end = prefix + tokens
+    return Statement(
+        {"the_extend_is_stopped": extend_checkpoint(design, c, prefix, end).fault},
+        negation(branching_checkpoint(design, c, prefix, end, point).wanted),
     )

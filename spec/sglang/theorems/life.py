@@ -175,7 +175,7 @@ def holding(
 
 _FROM_ZERO = (
     "next_entry kept_entry second label previous written written_before planned donates completed ahead boundary entry fails "
-    "key wanted passes depth state finishes committed pre retained accepted following start"
+    "key mixed wanted passes depth state finishes committed pre retained accepted following start"
 )
 LEAST = dict.fromkeys(_FROM_ZERO.split(), 0)
 LEAST |= {"kept": UNWRITTEN, "new": UNWRITTEN, "unused": UNWRITTEN, "other": NO_SLOT}
@@ -295,12 +295,13 @@ def a_result_of_an_eager_step_keeps_the_invariant(
     completed,
     ahead,
     boundary,
+    mixed,
 ):
     """Processing a result leaves the label with its own state, and the next snapshot another entry."""
     c = having(c, **EAGER)
     grid, end = design.grid("decode", c), completed + 1
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, end, ahead)
+    after = life.step_completed(design, c, slots, end, ahead, mixed_ahead=mixed != 0)
     in_flight_then = _without(boundary, end)
     return Statement(
         {
@@ -497,6 +498,49 @@ def a_launch_of_a_lazy_step_keeps_the_invariant(
     )
 
 
+@theorem("life", refuted_by=RELEASES[:6], least=LEAST)
+def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
+    fails,
+):
+    """A second slot that is given to a boundary step is given back where its batch writes nothing into it: unless none
+    could be had, which costs the label, the slots are as they were."""
+    c = having(c, **LAZY)
+    end = completed + ahead + 1
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    after = life.mixed_launched(design, c, slots, end, fails != 0)
+    same = both(
+        after.next == slots.next,
+        after.kept == slots.kept,
+        after.first == slots.first,
+        after.second == slots.second,
+    )
+    return Statement(
+        {
+            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
+            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead),
+            "the_invariant_held": lazy_invariant(slots, completed, boundary),
+        },
+        both(
+            same,
+            implies(fails == 0, after.label == label),
+            lazy_invariant(after, completed, boundary),
+        ),
+    )
+
+
 @theorem("life", least=LEAST)
 def a_result_of_a_lazy_step_keeps_the_invariant(
     design,
@@ -512,13 +556,14 @@ def a_result_of_a_lazy_step_keeps_the_invariant(
     ahead,
     boundary,
     finishes,
+    mixed,
 ):
     """Processing a result labels the slot that a boundary was written to and frees the other one; only a request that
     finishes may lose its donation."""
     c = having(c, **LAZY)
     grid, end = design.grid("decode", c), completed + 1
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, end, ahead, finishes != 0)
+    after = life.step_completed(design, c, slots, end, ahead, finishes != 0, mixed != 0)
     in_flight_then = _without(boundary, end)
     return Statement(
         {
@@ -598,12 +643,13 @@ def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
     completed,
     ahead,
     boundary,
+    mixed,
     key,
 ):
     """A lazy request whose last step is no boundary donates the label it has, a boundary in flight or not."""
     c = having(c, **LAZY)
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, completed + 1, ahead, True)
+    after = life.step_completed(design, c, slots, completed + 1, ahead, True, mixed != 0)
     donated = life.finished(design, c, after, key)
     expected = divides(design.grid("decode", c), completed + 2)
     return Statement(
@@ -612,7 +658,7 @@ def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
             "the_key_reaches_it": label <= key,
             "the_step_is_no_boundary": negation(divides(design.grid("decode", c), completed + 1)),
             "a_boundary_in_flight_was_written": implies(
-                both(ahead != 0, expected), boundary == completed + 2
+                both(ahead != 0, expected, mixed == 0), boundary == completed + 2
             ),
             "the_invariant_held": lazy_invariant(slots, completed, boundary),
         },
@@ -902,16 +948,16 @@ def a_verify_that_finishes_donates_the_state_of_a_label_if_no_two_in_a_row_cross
 # What a prompt and a finish donate.
 
 
-@theorem("life", least=LEAST)
+@theorem("life", refuted_by=RELEASES[:6], least=LEAST)
 def a_prompt_donates_its_checkpoint_and_nothing_else(
-    design, c, next_entry, previous, kept, new, wanted, passes, depth, state
+    design, c, next_entry, previous, kept, new, wanted, passes, depth, state, mixed
 ):
     """The result of a prompt whose slots had no label donates the checkpoint that its launch wrote, as written, and only
-    where one was saved."""
+    where one was saved, in one batch with other requests' steps or not."""
     c = having(c, **EAGER)
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
     slots = eager(next_entry, NO_DEPTH, previous, kept, new, 0, 0)
-    launched = life.prompt_launched(design, c, slots, checkpoint)
+    launched = life.prompt_launched(design, c, slots, checkpoint, mixed != 0)
     donated = life.prompt_completed(design, c, launched)[1]
     written = both(donated.recorded == depth, donated.state == state)
     return Statement(
@@ -920,6 +966,23 @@ def a_prompt_donates_its_checkpoint_and_nothing_else(
             donated.saved == both(wanted != 0, passes != 0),
             implies(donated.saved, written),
         ),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.22", refuted_by=RELEASES[6:], least=LEAST)
+def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
+    design, c, next_entry, label, previous, kept, new, depth, state, mixed
+):
+    """Up to 0.5.22 a prompt in one batch with other requests' steps labels a slot that nobody wrote for it, and donates
+    whatever it held."""
+    c = having(c, **EAGER)
+    slots = eager(next_entry, label, previous, kept, new, 0, 0)
+    checkpoint = Checkpoint(True, True, depth, state)
+    launched = life.prompt_launched(design, c, slots, checkpoint, mixed != 0)
+    donated = life.prompt_completed(design, c, launched)[1]
+    return Statement(
+        {"the_batch_is_mixed": mixed != 0, "the_depth_is_above_0": depth >= 1},
+        both(donated.saved, donated.recorded == depth, donated.state == new),
     )
 
 
