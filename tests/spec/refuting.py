@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from multiprocessing import Pool
 from types import CodeType
 
@@ -99,21 +99,31 @@ def _refuted_by(name: str) -> list[str]:
     return [mutant.name for mutant in reached if counterexample(theorem, mutant, rows)]
 
 
-def refuters(jobs: int | None = None) -> dict[str, tuple[str, ...]]:
-    """What refutes each mutant: theorems, or, of the order of events, tests."""
+def of_theorems(jobs: int | None = None) -> dict[str, tuple[str, ...]]:
+    """The theorems that refute each mutant of a rule, in the library's order."""
     names = [theorem.id for theorem in LIBRARY]
     with Pool(jobs or cores()) as pool:
         refuted = dict(zip(names, pool.map(_refuted_by, names, chunksize=1), strict=True))
-    of_rules = {m.name: tuple(n for n in names if m.name in refuted[n]) for m in OF_RULES}
-    return of_rules | {m.name: failing(m) for m in OF_ORDERS}
+    return {m.name: tuple(n for n in names if m.name in refuted[n]) for m in OF_RULES}
 
 
-def summary(found: Mapping[str, Iterable[str]]) -> str:
-    """What the theorems are worth, in words."""
-    return worth.summary(found, [theorem.id for theorem in LIBRARY])
+def counterexamples(mutant: Mutant) -> dict[str, points.Values]:
+    """The theorems that refute a mutant, with integers."""
+    code, found = mutant.function.__code__, {}
+    for theorem in LIBRARY:
+        if code in _run_by(theorem):
+            values = counterexample(theorem, mutant, _rows(theorem, theorem.parameters()))
+            found |= {theorem.id: values} if values else {}
+    return found
+
+
+def main() -> None:
+    """Write down what refutes each mutant, and say what the theorems are worth."""
+    every = of_theorems() | {mutant.name: failing(mutant) for mutant in OF_ORDERS}
+    worth.FILE.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
+    print(worth.summary(every, [theorem.id for theorem in LIBRARY]))
+    print("refuted by nothing:", [name for name, by in every.items() if not by])
 
 
 if __name__ == "__main__":
-    every = refuters()
-    worth.FILE.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
-    print(summary(every))
+    main()

@@ -11,13 +11,15 @@ from random import Random
 
 import pytest
 
+from generators.trees import Tree
 from spec import points
 from spec.sglang import life
+from spec.sglang.checkpoints import extend_checkpoint, node_of
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
-from spec.sglang.designs import design_named
+from spec.sglang.designs import CURRENT, design_named
 from spec.sglang.life import NO_SLOT, Slots
 from spec.sglang.request import NOTHING, PROMPT, STEP, VERIFY, Pass, Request, Scheduler
-from spec.sglang.rules import verify
+from spec.sglang.rules import tree, verify
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.theorems import LIBRARY
 from spec.sglang.theorems import lazy_verifies as lazy_theorems
@@ -197,8 +199,12 @@ def misfit(theorem: Theorem, form, design, c, slots: Slots, lengths: Values) -> 
         return f"it fixes {fixed}"
     if replace(form(**said), donates=slots.donates) != slots:
         return "it has no such slots"
-    fields = {name: getattr(c, name) for name in NUMERIC_FIELDS}
-    values = {**fields, **said, "donates": int(slots.donates), **lengths}
+    return unfit(theorem, design, c, {**said, "donates": int(slots.donates), **lengths})
+
+
+def unfit(theorem: Theorem, design, c, lengths: Values) -> str | None:
+    """Why a theorem does not take these values, or None; a conclusion that fails is a reason as well."""
+    values = {**{name: getattr(c, name) for name in NUMERIC_FIELDS}, **lengths}
     if below := {name for name, least in theorem.lengths.items() if values[name] < least}:
         return f"it has no such {below}"
     statement = theorem.at(values, design)
@@ -491,3 +497,112 @@ def test_a_finish_needs_a_key_that_has_all_that_is_completed():
     values = {**slots, "written": 0, "written_before": 1, "completed": 2, "key": 1}
     assert points.fails_at(theorem, values, without=needed)
     assert not points.fails_at(theorem, values)
+
+
+# A tree of states: every event of it, and each chunk of a prompt that goes on from a node.
+
+TREES = ((1, 1, 4), (2, 1, 4), (4, 1, 2), (1, 2, 4), (2, 3, 4), (4, 2, 2))  # page, ranks, chunk
+REQUESTS = 12
+
+
+class WatchedTree(Tree):
+    """A tree that holds each event against the theorem that covers it, and counts what is covered."""
+
+    def __init__(self, design, c):
+        super().__init__(design, c)
+        self.covered: Counter[str] = Counter()
+
+    def covers(self, name: str, **lengths: int) -> None:
+        """Hold an event against a theorem."""
+        if why := unfit(LIBRARY[name], self.design, self.c, lengths):
+            raise NotCovered(f"{name}: {why}: {lengths}, {self.c}")
+        self.covered[name] += 1
+
+    def _hit(self, key):
+        before = dict(self.nodes)
+        hit = super()._hit(key)
+        for at in set(self.nodes) - set(before):
+            below = min((node for node in before if node[: len(at)] == at), key=len)
+            node = before[below]
+            lengths = {"depth": node.depth, "state": node.state, "at": self.nodes[at].depth}
+            self.covers("a_split_leaves_the_state_on_the_node_of_its_depth", **lengths)
+        return hit
+
+    def hang(self, tokens, depth: int, state: int) -> None:
+        """Donate a state to the node of a depth."""
+        key = self._pages(tokens, depth)
+        self._hit(key)
+        node = self.nodes.get(key, tree.Node(depth))
+        lengths = {"depth": depth, "state": state, "held": node.state}
+        self.covers("a_donation_keeps_a_node_with_the_state_of_its_depth", **lengths)
+        if node.has_state:
+            self.covers("a_node_that_has_a_state_keeps_it", **lengths)
+        self.nodes[key] = tree.donated(node, state)
+
+    def drop(self, key) -> None:
+        """Evict the state of a node."""
+        node = self.nodes[key]
+        above = [self.nodes[key[:i]] for i in range(1, len(key)) if key[:i] in self.nodes]
+        before = above[-1] if above else tree.ROOT
+        lengths = {"other": before.depth, "other_state": before.state}
+        self.covers("an_eviction_moves_no_state", depth=node.depth, state=node.state, **lengths)
+        self.evict(key)
+
+    def given_to(self, tokens) -> tree.Node:
+        """The node that a prompt is given."""
+        _, path = self.path(tokens)
+        for number, node in enumerate(path):
+            best = tree.given(path[:number])
+            so_far = {"best": best.depth, "best_state": best.state}
+            lengths = {**so_far, "depth": node.depth, "state": node.state}
+            name = "a_match_is_given_the_state_of_its_depth_short_of_its_prompt"
+            self.covers(name, prompt=len(tokens), **lengths)
+            for passed in path[:number]:
+                other = {"other": passed.depth, "other_state": passed.state}
+                self.covers("a_match_is_given_the_deepest_state_of_its_path", **lengths, **other)
+        return tree.given(path)
+
+    def prompt(self, tokens, cuts, requests: int) -> None:
+        """Compute a prompt in chunks, from the node it is given, in so many requests at a time, which donate all."""
+        given = self.given_to(tokens)
+        page = self.page if self.c.dcp_size > 1 else self.c.page_size
+        ends = [*(given.depth + cut * page for cut in cuts), len(tokens)]
+        start = given.depth
+        for end in (end for end in ends if end <= len(tokens)):
+            if end <= start:
+                continue
+            checkpoint = extend_checkpoint(self.design, self.c, start, end)
+            depth = int(node_of(self.design, self.c, checkpoint)) if checkpoint.saved else 0
+            if depth:
+                known = self.nodes.get(self._pages(tokens, depth))
+                lengths = {"prefix": given.depth, "given": given.state, "cut": start - given.depth}
+                lengths |= {"tokens": end - start, "held": known.state if known else 0}
+                self.covers(RESUMED[self.c.dcp_size > 1], **lengths)
+                for _ in range(requests):
+                    self.hang(tokens, depth, int(checkpoint.state))
+            start = end
+
+
+RESUMED = (
+    "without_dcp_a_prompt_that_is_cut_on_a_page_hangs_its_state_on_the_node_of_its_depth",
+    "under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_depth",
+)
+
+
+def test_each_event_of_a_tree_is_covered_by_a_theorem_whose_premises_hold():
+    rng, covered = Random(5), Counter[str]()
+    for _ in range(40):
+        page, dcp, chunk = rng.choice(TREES)
+        served = WatchedTree(CURRENT, Configuration(page, dcp, mamba_chunk_size=chunk))
+        for number in range(REQUESTS):
+            shared = rng.randint(0, 60)
+            own = [1000 * (number + 1) + i for i in range(rng.randint(1, 20))]
+            cuts = sorted(rng.choices(range(1, 12), k=2))
+            served.prompt([*range(shared), *own], cuts, rng.choice([1, 1, 2]))
+            if served.nodes and rng.random() < 0.3:
+                served.drop(rng.choice(list(served.nodes)))
+        covered += served.covered
+    every = {theorem.id for theorem in LIBRARY if theorem.family == "tree"}
+    of_one_release = {t for t in every if LIBRARY[t].proved_for}
+    assert set(covered) == every - of_one_release
+    assert min(covered.values()) > 10

@@ -31,15 +31,12 @@ def alone(found: Mapping[str, Collection[str]]) -> Counter[str]:
 
 
 def summary(found: Mapping[str, Collection[str]], theorems: Collection[str]) -> str:
-    """What the theorems are worth together, in one sentence each."""
-    by_theorems = [by for by in found.values() if set(by) & set(theorems)]
+    """What the theorems are worth together, in words."""
+    refuted = sum(1 for by in found.values() if set(by) & set(theorems))
     only = alone(found)
-    kinds = Counter(min(only[name], 4) for name in theorems)
-    spread = ", ".join(
-        f"{kinds[n]} {f'{n} or more' if n == 4 else n}" for n in sorted(kinds, reverse=True)
-    )
+    spread = sorted(Counter(only[name] for name in theorems).items(), reverse=True)
+    said = ", ".join(f"{theorems} of them {count}" for count, theorems in spread)
     return (
-        f"{len(theorems)} theorems refute {len(by_theorems)} mutants, of which "
-        f"{sum(only[name] for name in theorems)} are refuted by one theorem alone; "
-        f"so many mutants a theorem refutes alone: {spread}."
+        f"{len(theorems)} theorems refute {refuted} mutants, {sum(only[name] for name in theorems)} of which only one "
+        f"theorem refutes; so many a theorem refutes alone: {said}."
     )
