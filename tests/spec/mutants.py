@@ -46,7 +46,7 @@ class Mutant:
         held = MODULES[module]
         for name in path:
             held = inspect.getattr_static(held, name)
-        return _behind(held)
+        return behind(held)
 
     def code(self) -> CodeType:
         """The code of the mutant."""
@@ -55,7 +55,7 @@ class Mutant:
         text = f"from __future__ import annotations\n{source.replace(self.old, self.new)}"
         scope = dict(self.function.__globals__)
         exec(compile(text, f"<{self.name}>", "exec"), scope)
-        return _behind(scope[self.function.__name__]).__code__
+        return behind(scope[self.function.__name__]).__code__
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
@@ -68,7 +68,8 @@ class Mutant:
             function.__code__ = right
 
 
-def _behind(held) -> FunctionType:
+def behind(held) -> FunctionType:
+    """The function behind a property or a static method; whatever else is held itself."""
     return getattr(held, "fget", None) or getattr(held, "__func__", held)
 
 
@@ -513,15 +514,12 @@ OF_RULES: tuple[Mutant, ...] = (
     Mutant("a branching point is kept without being asked", "checkpoints.branching_checkpoint", "both(ordinary.saved, kept)", "ordinary.saved"),
     Mutant("a branching point is recorded as the ordinary depth", "checkpoints.branching_checkpoint", "recorded=point", "recorded=ordinary.recorded"),
     Mutant("a branching point is read one early", "checkpoints.branching_checkpoint", "point + 1)", "point)"),
-    Mutant("a branching point is asserted of the ordinary depth", "checkpoints.branching_checkpoint", "(chunk, prefix, point)\n    read", "(chunk, prefix, ordinary.recorded)\n    read"),
     Mutant("a branching point is tracked by the ordinary end", "checkpoints.branching_checkpoint", "prefix, end, ordinary.recorded)", "prefix, end, end)"),
     Mutant("a branching point may be what is tracked", "extend.keeps_branching_point", "point < tracked", "point <= tracked"),
     Mutant("a branching point may be the prefix", "extend.keeps_branching_point", "point > prefix", "point >= prefix"),
     Mutant("a branching point may lie off the chunk", "extend.keeps_branching_point", "divides(chunk, point - prefix)", "True"),
     Mutant("a checkpoint that is stopped is misplaced", "checkpoints.misplaced", "checkpoint.saved", "checkpoint.wanted"),
-    Mutant("slots are chosen the wrong way", "life.Slots.where", "choose(condition, getattr(self, name), getattr(otherwise, name))", "choose(condition, getattr(otherwise, name), getattr(self, name))"),
-    Mutant("a donation is chosen the wrong way", "life.Slots.where", "implies(condition, self.donates)", "implies(condition, otherwise.donates)"),
-    Mutant("a node has the key of the record always", "checkpoints.node_of", "checkpoint.recorded if checkpoint.key_length is None else checkpoint.key_length", "checkpoint.recorded"),
+    Mutant("slots are chosen the wrong way", "life.Slots.where", "return self if condition else otherwise", "return otherwise if condition else self"),
 )
 EQUIVALENT: tuple[tuple[Mutant, Theorem], ...] = (
     (Mutant("the old assertion asks for the prefix", "extend.depth_is_on_the_chunk", "divides(chunk, depth)", "divides(chunk, prefix)"), the_old_assertion_is_one_on_the_prefix),
@@ -529,6 +527,7 @@ EQUIVALENT: tuple[tuple[Mutant, Theorem], ...] = (
     (Mutant("a flushed snapshot is labelled with the flush", "checkpoints.flushed_checkpoint", "step.recorded, flushed", "flushed, flushed"), a_snapshot_is_taken_of_the_length_that_is_flushed),
     (Mutant("a finish is hung under what it records", "life.finished", "slots.state(entry), key_length)", "slots.state(entry))"), a_finish_picks_no_depth_beyond_its_key),
     (Mutant("a lazy result does not move back", "life.step_completed", "replace(labelled, next=entry)", "labelled"), a_lazy_boundary_was_written_to_the_next_entry),
+    (Mutant("a node has the key of the record always", "checkpoints.node_of", "checkpoint.recorded if checkpoint.key_length is None else checkpoint.key_length", "checkpoint.recorded"), a_finish_picks_no_depth_beyond_its_key),
     (Mutant("a step writes what it wants", "life.step_launched", "snapshot.saved", "snapshot.wanted"), a_snapshot_that_is_wanted_is_saved),
     (Mutant("a verify writes what it wants", "life.verify_launched", "checkpoint.saved", "checkpoint.wanted"), a_state_that_a_verify_wants_is_saved),
 )

@@ -160,8 +160,8 @@ def an_extend_from_a_donated_depth_misses_no_depth(design, c, prefix, tokens, de
 
 @theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
 def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, point):
-    """An extend that keeps a branching point, which lies short of its end, passes its assertion and reads the state that
-    has consumed exactly it."""
+    """An extend that keeps a branching point, which lies short of its end and not beyond the depth that it
+    would donate, passes its assertion and reads the state that has consumed exactly it."""
     end = prefix + tokens
     checkpoint = branching_checkpoint(design, c, prefix, end, point)
     return Statement(
@@ -173,6 +173,7 @@ def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, poi
         both(
             prefix < checkpoint.recorded,
             checkpoint.recorded < end,
+            checkpoint.recorded <= extend_checkpoint(design, c, prefix, end).recorded,
             checkpoint.passes,
             checkpoint.state == checkpoint.recorded,
         ),

@@ -492,7 +492,7 @@ def a_launch_of_a_lazy_step_keeps_the_invariant(
         both(
             either(boundary == NO_DEPTH, in_flight_then == boundary),
             _is_ahead(design, c, in_flight_then, completed, ahead + 1),
-            implies(fails == 0, after.label == label),
+            after.label == choose(both(fails != 0, divides(grid, end)), NO_DEPTH, label),
             lazy_invariant(after, completed, in_flight_then),
         ),
     )
@@ -517,7 +517,7 @@ def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
     """A second slot that is given to a boundary step is given back where its batch writes nothing into it: unless none
     could be had, which costs the label, the slots are as they were."""
     c = having(c, **LAZY)
-    end = completed + ahead + 1
+    grid, end = design.grid("decode", c), completed + ahead + 1
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
     after = life.mixed_launched(design, c, slots, end, fails != 0)
     same = both(
@@ -528,14 +528,14 @@ def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
     )
     return Statement(
         {
-            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
+            "the_grid_is_above_one_token": grid > 1,
             "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
             "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead),
             "the_invariant_held": lazy_invariant(slots, completed, boundary),
         },
         both(
             same,
-            implies(fails == 0, after.label == label),
+            after.label == choose(both(fails != 0, divides(grid, end)), NO_DEPTH, label),
             lazy_invariant(after, completed, boundary),
         ),
     )
@@ -642,24 +642,22 @@ def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
     written_before,
     completed,
     ahead,
-    boundary,
     mixed,
     key,
 ):
     """A lazy request whose last step is no boundary donates the label it has, a boundary in flight or not."""
     c = having(c, **LAZY)
+    grid, following = design.grid("decode", c), completed + 2
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
     after = life.step_completed(design, c, slots, completed + 1, ahead, True, mixed != 0)
     donated = life.finished(design, c, after, key)
-    expected = divides(design.grid("decode", c), completed + 2)
+    in_flight_then = both(ahead != 0, mixed == 0, divides(grid, following))
+    boundary = choose(in_flight_then, following, NO_DEPTH)
     return Statement(
         {
             "there_is_a_label": label >= 1,
             "the_key_reaches_it": label <= key,
-            "the_step_is_no_boundary": negation(divides(design.grid("decode", c), completed + 1)),
-            "a_boundary_in_flight_was_written": implies(
-                both(ahead != 0, expected, mixed == 0), boundary == completed + 2
-            ),
+            "the_step_is_no_boundary": negation(divides(grid, completed + 1)),
             "the_invariant_held": lazy_invariant(slots, completed, boundary),
         },
         both(donated.saved, donated.recorded == label, donated.state == label),
