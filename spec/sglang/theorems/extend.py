@@ -160,8 +160,8 @@ def an_extend_from_a_donated_depth_misses_no_depth(design, c, prefix, tokens, de
 
 @theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
 def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, point):
-    """An extend that keeps a branching point, which lies short of its end and not beyond the depth that it
-    would donate, passes its assertion and reads the state that has consumed exactly it."""
+    """An extend that keeps a branching point, which lies short of its end, passes its assertion and reads
+    the state that has consumed exactly it."""
     end = prefix + tokens
     checkpoint = branching_checkpoint(design, c, prefix, end, point)
     return Statement(
@@ -173,10 +173,21 @@ def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, poi
         both(
             prefix < checkpoint.recorded,
             checkpoint.recorded < end,
-            checkpoint.recorded <= extend_checkpoint(design, c, prefix, end).recorded,
             checkpoint.passes,
             checkpoint.state == checkpoint.recorded,
         ),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def a_branching_point_beyond_the_depth_that_is_donated_is_not_kept(
+    design, c, prefix, tokens, chunks
+):
+    """A branching point takes the place of the depth that an extend would donate only if it is no deeper."""
+    point, end = prefix + chunks * grids.cache_chunk_size(c), prefix + tokens
+    return Statement(
+        {"it_lies_beyond": point > extend_checkpoint(design, c, prefix, end).recorded},
+        negation(branching_checkpoint(design, c, prefix, end, point).wanted),
     )
 
 
