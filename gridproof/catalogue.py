@@ -32,7 +32,8 @@ OUTSIDE_THE_SOLVER = (
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
     "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
-    "are theorems of their own; [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
+    "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
+    "(`tests/spec/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
     "Spacer does the induction |",
     "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
     "is a parameter that nothing is known of but its hypotheses |",

@@ -147,12 +147,6 @@ MUTANTS = [
         lambda c, g: grids.tree_page(c),
         "one_checkpoint_in_a_period_lands_on_a_node",
     ),
-    (
-        grids,
-        "tree_page",
-        lambda c: 2 * c.page_size * c.dcp_size,
-        "the_configured_page_guard_does_not_imply_a_safe_interval",
-    ),
     (verify, "crosses", lambda g, p, a: a >= g, "no_depth_on_the_grid_is_passed_unsaved"),
     (
         verify,

@@ -35,8 +35,8 @@ def summary(found: Mapping[str, Collection[str]], theorems: Collection[str]) -> 
     refuted = sum(1 for by in found.values() if set(by) & set(theorems))
     only = alone(found)
     spread = sorted(Counter(only[name] for name in theorems).items(), reverse=True)
-    said = ", ".join(f"{theorems} of them {count}" for count, theorems in spread)
+    said = ", ".join(f"{count} ({theorems})" for count, theorems in spread)
     return (
         f"{len(theorems)} theorems refute {refuted} mutants, {sum(only[name] for name in theorems)} of which only one "
-        f"theorem refutes; so many a theorem refutes alone: {said}."
+        f"theorem refutes. How many a theorem refutes alone, in brackets how many theorems do: {said}."
     )
