@@ -271,7 +271,7 @@ KEY_OVERSHOT = Code(
     "GP403",
     "key-overshot",
     "a state has consumed more tokens than the key that it is donated under, and hangs on the shorter key",
-    "a_finish_with_a_key_shorter_than_both_labels_donates_nothing",
+    "a_finish_donates_no_state_beyond_its_key",
     why="The next request computes the tokens between the key's end and the state's once more.",
     example=("0.5.21", _LONG_DRAFTS),
     instead=f"{_LONG_DRAFTS} --mamba-radix-cache-strategy extra_buffer_lazy",

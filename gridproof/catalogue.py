@@ -23,7 +23,7 @@ from generators.published import configurations, verdicts
 from gridproof import files
 from gridproof.explaining import example_of, facts
 from spec.sglang.designs import DESIGNS, RELEASES, Design
-from spec.sglang.theorems import LIBRARY
+from spec.sglang.theorems import LIBRARY, worth
 
 OUTSIDE_THE_SOLVER = (
     "",
@@ -32,7 +32,8 @@ OUTSIDE_THE_SOLVER = (
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
     "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
-    "are theorems of their own; [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
+    "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
+    "(`tests/spec/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
     "Spacer does the induction |",
     "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
     "is a parameter that nothing is known of but its hypotheses |",
@@ -45,16 +46,23 @@ OUTSIDE_THE_SOLVER = (
 
 
 def theorems() -> str:
-    """The catalogue of theorems: claim, parameters, hypotheses, file, the releases each one catches."""
+    """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
+    found = worth.refuters()
+    refuted, alone = worth.refuted(found), worth.alone(found)
     lines = [
         "# Theorems",
         "",
         "Every theorem holds for all values of its parameters, each of which is a whole number of at "
-        "least 1 (a prefix or a length before a verify: at least 0). None is bounded above.",
+        "least 1 (a prefix, a label, what is ahead: at least 0; a state in a slot: at least -1, which stands for one that "
+        "nothing wrote, or -2, for no slot). None is bounded above.",
         "They speak of the rules of the newest modelled release, unless one names a rule or a design itself; "
         "`fails on` names the releases whose own rules break it.",
         "Lengths and depths are tokens, `dcp_size` is ranks. The proved formula comes from calling the "
         "rules in `spec/sglang/rules`.",
+        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/mutants.py`): those "
+        "that it refutes, and of these the ones that no other theorem refutes. "
+        f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} One that refutes none alone may still say "
+        "something that no other says: the mutants are those that somebody thought of.",
         "This page is written by `tox -e docs`; a test holds it and the library together.",
         *OUTSIDE_THE_SOLVER,
     ]
@@ -64,6 +72,7 @@ def theorems() -> str:
             if theorem.family == family:
                 parameters = theorem.parameters()
                 statement = theorem.at({p: max(least, 1) for p, least in parameters.items()})
+                hypotheses = ", ".join(f"`{h}`" for h in statement.hypotheses)
                 caught = ", ".join(n.removeprefix("sglang-") for n in theorem.refuted_by)
                 file = theorem.state.__module__.replace(".", "/") + ".py"
                 lines += [
@@ -73,9 +82,10 @@ def theorems() -> str:
                     theorem.claim,
                     "",
                     f"- parameters: {', '.join(f'`{p}`' for p in parameters)}",
-                    f"- hypotheses, each needed: {', '.join(f'`{h}`' for h in statement.hypotheses)}",
+                    f"- hypotheses, each needed: {hypotheses or 'none'}",
                     *([f"- proved for: `{theorem.proved_for}`"] if theorem.proved_for else []),
                     f"- fails on: {caught or 'no modelled release'}",
+                    f"- refutes {refuted[theorem.id]} mutants, {alone[theorem.id]} of them alone",
                     f"- stated in: `{file}`",
                 ]
     return "\n".join(lines) + "\n"

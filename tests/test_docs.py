@@ -19,6 +19,7 @@ from spec.sglang.frequency import Traffic
 from spec.sglang.theorems import LIBRARY
 from spec.smt import smtlib
 from spec.smt.lemmas import LEMMAS
+from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES
 
 DOCUMENTS = ("README.md", "docs/search.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
@@ -52,6 +53,19 @@ def test_the_examples_of_the_documents_are_true(gridproof, root, tmp_path, monke
 @pytest.mark.parametrize("page", catalogue.PAGES)
 def test_the_catalogues_are_those_of_the_library(root, page):
     assert (root / "docs" / page).read_text(encoding="utf-8") == catalogue.PAGES[page]()
+
+
+def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
+    refuted, equivalent, orders = len(OF_RULES), len(EQUIVALENT), len(OF_ORDERS)
+    readme = squeezed((root / "README.md").read_text(encoding="utf-8"))
+    assert (
+        f"Of {refuted + equivalent} one-line mutants of the rules {refuted} are refuted by a theorem and {equivalent} "
+        f"shown to be equivalent, and each of {orders} of the order of events is refuted by a named test"
+        in readme
+    )
+    assert f"what each of the {len(list(LIBRARY))} theorems refutes alone" in readme
+    theory = squeezed((root / "docs" / "theory.md").read_text(encoding="utf-8"))
+    assert f"the {len(list(LIBRARY)) + len(LEMMAS)} proofs (" in theory
 
 
 def test_every_link_of_the_documents_leads_somewhere(root):

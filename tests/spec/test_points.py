@@ -90,9 +90,9 @@ def test_a_failure_off_all_batches_is_found_in_the_sample_and_lowered():
 
 
 HARDEST = (
-    ("a_lazy_verify_keeps_its_label_true", "at_most_one_verify_is_not_committed"),
     ("a_stale_lazy_label_is_not_donated", "at_most_two_steps_are_outstanding"),
-    ("a_result_of_an_eager_step_keeps_the_invariant", "at_most_two_steps_are_outstanding"),
+    ("a_launch_of_an_eager_step_keeps_the_invariant", "at_most_two_steps_are_outstanding"),
+    ("a_launch_of_a_lazy_step_keeps_the_invariant", "at_most_two_steps_are_outstanding"),
 )
 
 

@@ -5,6 +5,7 @@ import pytest
 from generators.cases import Event
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import CURRENT, design_named
+from spec.sglang.life import NO_SLOT
 from spec.sglang.request import PROMPT, STEP, VERIFY, Scheduler
 from spec.sglang.trace import BadTrace, acted_out
 
@@ -127,3 +128,34 @@ def test_a_step_that_shares_its_batch_with_a_chunk_writes_nothing():
     requests = acted([*events, Event("decode", 1, 64), Event("decode", 64, 128)])
     assert [write.state for write in requests[-1].writes] == [128]
     assert any(one.mixed and one.end == 64 for one in launches(requests))
+
+
+@pytest.mark.parametrize(("grammar", "donated"), [(False, [8]), (True, [])])
+def test_a_result_says_how_many_tokens_are_kept_and_the_call_who_ends_it(grammar, donated):
+    c = Configuration(
+        mamba_track_interval=8, mamba_chunk_size=8, speculative_num_draft_tokens=3, overlap=False
+    )
+    told = [Event("extend", 6, 6), Event("verify", 3, 9), Event("result", 1, 7)]
+    requests = acted([*told, Event("finish", 0, 7)], c, grammar=grammar)
+    checkpoints = [donation.checkpoint for donation in requests[-1].donated]
+    assert [int(one.recorded) for one in checkpoints if one.saved] == donated
+    assert len(requests) == 3
+
+
+def test_a_trace_tells_of_a_slot_that_cannot_be_had():
+    c = Configuration(mamba_track_interval=8, mamba_chunk_size=8, strategy="extra_buffer_lazy")
+    events = [PROMPT_OF_5, Event("allocation_failure", 0, 5), Event("decode", 3, 8)]
+    assert NO_SLOT in (acted(events, c)[-1].slots.first, acted(events, c)[-1].slots.second)
+    assert NO_SLOT not in (
+        acted([events[0], events[2]], c)[-1].slots.first,
+        acted([events[0], events[2]], c)[-1].slots.second,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "told", "wrote"), [(20, 8, 8), (20, 16, 16), (16, 16, 16), (12, 16, 8)]
+)
+def test_an_extend_that_wrote_another_state_than_its_own_was_told_to_keep_it(tokens, told, wrote):
+    c = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
+    (request,) = acted([Event("extend", tokens, tokens, snapshot_depth=told)], c)
+    assert [write.state for write in request.writes] == [wrote]

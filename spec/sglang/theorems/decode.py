@@ -1,8 +1,8 @@
 """A decode checkpoint hangs on the node of its own depth, and the raw interval does so exactly when the tree page divides it."""
 
-from spec.numbers import both, divides, either, gcd, negation
+from spec.numbers import both, choose, divides, either, gcd, negation
 from spec.sglang import checkpoints
-from spec.sglang.checkpoints import decode_checkpoint, misplaced, node_of
+from spec.sglang.checkpoints import decode_checkpoint, node_of
 from spec.sglang.designs import current
 from spec.sglang.rules import decode, extend, grids, insert, slots
 from spec.sglang.theorems.library import theorem
@@ -96,12 +96,15 @@ def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_raw_checkpoint_is_misplaced_only_off_the_tree_page(design, c, seq_len):
-    """What is misplaced was a snapshot on the interval, at a depth that the tree page does not divide."""
+def a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first(design, c, seq_len):
+    """From the first full tree page on, what is misplaced is each snapshot on the interval, and nothing else, at a depth
+    that the tree page does not divide."""
     page, checkpoint = grids.tree_page(c), decode_checkpoint(design, c, seq_len)
+    off_the_page = negation(divides(page, seq_len))
     return Statement(
-        {"it_is_misplaced": checkpoints.misplaced(design, c, checkpoint)},
-        both(divides(grids.track_interval(c), seq_len), negation(divides(page, seq_len))),
+        {"a_tree_page_is_full": seq_len >= page},
+        checkpoints.misplaced(design, c, checkpoint)
+        == both(divides(grids.track_interval(c), seq_len), off_the_page),
     )
 
 
@@ -133,23 +136,16 @@ def a_raw_checkpoint_replays_its_remainder_by_the_tree_page(design, c, k, seq_le
 
 @theorem("decode", proved_for="sglang-0.5.18")
 def a_raw_checkpoint_replays_at_most_the_tree_page_less_what_both_share(design, c, seq_len):
-    """No raw snapshot replays more than the tree page less its greatest common divisor with the interval."""
+    """No raw snapshot replays more than the tree page less its greatest common divisor with the interval, and just that
+    the one that this divisor brings up to a node."""
     checkpoint, page = decode_checkpoint(design, c, seq_len), grids.tree_page(c)
-    replayed = checkpoint.state - node_of(design, c, checkpoint)
+    left, shared = (
+        page - (checkpoint.state - node_of(design, c, checkpoint)),
+        gcd(grids.track_interval(c), page),
+    )
     return Statement(
         {"a_snapshot_is_taken": checkpoint.saved},
-        page - replayed >= gcd(grids.track_interval(c), page),
-    )
-
-
-@theorem("decode", proved_for="sglang-0.5.18")
-def a_raw_checkpoint_replays_the_most_just_short_of_a_node(design, c, seq_len):
-    """A raw snapshot that the greatest common divisor of interval and tree page brings up to a node replays the most."""
-    checkpoint, page = decode_checkpoint(design, c, seq_len), grids.tree_page(c)
-    node, shared = node_of(design, c, checkpoint), gcd(grids.track_interval(c), page)
-    return Statement(
-        {"it_is_just_short_of_a_node": divides(page, seq_len + shared)},
-        both(node + page == seq_len + shared, shared <= page),
+        both(left >= shared, (left == shared) == divides(page, seq_len + shared)),
     )
 
 
@@ -190,39 +186,14 @@ def the_mask_handed_on_is_the_mask_of_the_next_step(design, c, seq_len, lookahea
 
 @theorem("decode", refuted_by=("sglang-0.5.17",), least={"lookahead": 0})
 def a_result_labels_the_depth_of_its_own_snapshot(design, c, seq_len, lookahead, committed):
-    """Whatever was launched ahead, the result of a snapshot step labels the depth that its state has consumed."""
+    """Whatever was launched ahead, the result of a step labels the depth that its snapshot's state has consumed, and no
+    depth where no snapshot was taken."""
     checkpoint = decode_checkpoint(design, c, seq_len)
-    return Statement(
-        {
-            "a_snapshot_is_taken": checkpoint.saved,
-            "the_steps_ahead_are_committed_as_well": committed == seq_len + lookahead,
-        },
-        both(
-            current(design.label)(design.grid("decode", c), seq_len, lookahead) == checkpoint.state,
-            decode.completed_length(committed, lookahead) == checkpoint.state,
-        ),
-    )
-
-
-@theorem("decode", refuted_by=("sglang-0.5.17",), least={"lookahead": 0})
-def a_result_labels_nothing_where_no_snapshot_was_taken(design, c, seq_len, lookahead):
-    """Whatever was launched ahead, the result of a step without a snapshot labels no depth."""
     label = current(design.label)(design.grid("decode", c), seq_len, lookahead)
     return Statement(
-        {"no_snapshot_is_taken": negation(decode_checkpoint(design, c, seq_len).saved)},
-        label == slots.NO_DEPTH,
-    )
-
-
-@theorem("decode", proved_for="sglang-0.5.18")
-def a_raw_interval_misplaces_nothing_that_fits_or_has_no_node(design, c, seq_len):
-    """On the raw interval nothing is misplaced where the tree page divides the interval, nor before the first page."""
-    page = grids.tree_page(c)
-    return Statement(
-        {
-            "the_tree_page_divides_the_interval_or_is_not_reached": either(
-                divides(page, c.mamba_track_interval), seq_len < page
-            )
-        },
-        negation(misplaced(design, c, decode_checkpoint(design, c, seq_len))),
+        {"the_steps_ahead_are_committed_as_well": committed == seq_len + lookahead},
+        both(
+            label == choose(checkpoint.saved, checkpoint.state, slots.NO_DEPTH),
+            decode.completed_length(committed, lookahead) == seq_len,
+        ),
     )

@@ -1,6 +1,6 @@
 """An extend on the absolute grid lands on a node; a relative one does so exactly from a prefix on the tree page."""
 
-from spec.numbers import both, divides, negation
+from spec.numbers import both, divides, implies, negation
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
 from spec.sglang.configuration import chunk_and_page_fit
 from spec.sglang.rules import cuts, extend, grids, insert, lookup
@@ -36,33 +36,6 @@ def an_absolute_extend_lands_on_a_node(design, c, prefix, tokens):
     )
 
 
-@theorem("extend", least={"prefix": 0})
-def an_absolute_extend_misses_no_depth_from_a_prefix_on_the_grid(design, c, prefix, tokens, depth):
-    """From a prefix on the checkpoint grid, an extend that passes a depth on the grid donates that one or a later."""
-    end, grid = prefix + tokens, grids.checkpoint_grid(c)
-    return Statement(
-        {
-            "the_prefix_is_on_the_grid": divides(grid, prefix),
-            "the_depth_is_on_the_grid": divides(grid, depth),
-            "the_depth_lies_beyond_the_prefix": depth > prefix,
-            "the_depth_is_reached": depth <= end,
-        },
-        both(
-            extend.absolute_donates(grid, grids.cache_chunk_size(c), prefix, end),
-            extend.absolute_depth(grid, prefix, end) >= depth,
-        ),
-    )
-
-
-@theorem("extend", least={"prefix": 0})
-def a_relative_extend_donates_what_it_computed(design, c, prefix, tokens):
-    """What an extend donates on the relative grid lies beyond its prefix and not beyond its end."""
-    end, grid = prefix + tokens, grids.checkpoint_grid(c)
-    depth = extend.relative_depth(grid, prefix, end)
-    donates = extend.relative_donates(grid, grids.cache_chunk_size(c), prefix, end)
-    return Statement({"the_extend_donates": donates}, both(depth > prefix, depth <= end))
-
-
 @theorem("extend", refuted_by=("sglang-0.5.18", "sglang-0.5.20"), least={"prefix": 0})
 def an_extend_under_dcp_lands_on_a_node(design, c, prefix, tokens):
     """Under DCP an extend's donated depth lies beyond its prefix and is one that the tree can name."""
@@ -75,11 +48,19 @@ def an_extend_under_dcp_lands_on_a_node(design, c, prefix, tokens):
 
 @theorem("extend", least={"prefix": 0})
 def a_relative_extend_lands_on_a_node_if_its_prefix_does(design, c, prefix, tokens):
-    """From a prefix on the tree page, an extend on the relative grid lands on a node."""
-    depth = extend.relative_depth(grids.checkpoint_grid(c), prefix, prefix + tokens)
+    """From a prefix on the tree page, what an extend donates on the relative grid lands on a node, beyond its prefix and
+    not beyond its end."""
+    end, grid = prefix + tokens, grids.checkpoint_grid(c)
+    depth = extend.relative_depth(grid, prefix, end)
+    donates = extend.relative_donates(grid, grids.cache_chunk_size(c), prefix, end)
     return Statement(
-        {"the_prefix_is_on_the_tree_page": divides(grids.tree_page(c), prefix)},
-        insert.node_depth(grids.tree_page(c), prefix + tokens, depth) == depth,
+        {
+            "the_prefix_is_on_the_tree_page": divides(grids.tree_page(c), prefix),
+            "the_extend_donates": donates,
+        },
+        both(
+            insert.node_depth(grids.tree_page(c), end, depth) == depth, depth > prefix, depth <= end
+        ),
     )
 
 
@@ -189,14 +170,14 @@ def an_extend_from_a_donated_depth_misses_no_depth(design, c, prefix, tokens, de
             "the_depth_lies_beyond_the_prefix": depth > prefix,
             "the_depth_is_reached": depth <= end,
         },
-        both(checkpoint.saved, checkpoint.recorded >= depth),
+        both(checkpoint.saved, checkpoint.recorded >= depth, checkpoint.recorded <= end),
     )
 
 
 @theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
 def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, point):
-    """An extend that keeps a branching point, which it computes itself, passes its assertion and reads the state that
-    has consumed exactly it."""
+    """An extend that keeps a branching point, which lies short of its end, passes its assertion and reads
+    the state that has consumed exactly it."""
     end = prefix + tokens
     checkpoint = branching_checkpoint(design, c, prefix, end, point)
     return Statement(
@@ -207,10 +188,22 @@ def the_row_read_for_a_branching_point_is_its_own(design, c, prefix, tokens, poi
         },
         both(
             prefix < checkpoint.recorded,
-            checkpoint.recorded <= end,
+            checkpoint.recorded < end,
             checkpoint.passes,
             checkpoint.state == checkpoint.recorded,
         ),
+    )
+
+
+@theorem("extend", least={"prefix": 0})
+def a_branching_point_beyond_the_depth_that_is_donated_is_not_kept(
+    design, c, prefix, tokens, chunks
+):
+    """A branching point takes the place of the depth that an extend would donate only if it is no deeper."""
+    point, end = prefix + chunks * grids.cache_chunk_size(c), prefix + tokens
+    return Statement(
+        {"it_lies_beyond": point > extend_checkpoint(design, c, prefix, end).recorded},
+        negation(branching_checkpoint(design, c, prefix, end, point).wanted),
     )
 
 
@@ -278,55 +271,18 @@ def the_old_row_is_right_where_the_page_is_within_the_model_chunk(design, c, pre
 def the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chunk(
     design, c, prefix, tokens
 ):
-    """The assertion on the depth itself stops a donating extend exactly if its prefix is off the cache chunk and a
-    whole chunk lies beyond the depth."""
-    chunk = grids.cache_chunk_size(c)
+    """From a prefix off the cache chunk, the assertion on the depth itself stops an extend of a whole grid exactly if a
+    whole chunk lies beyond the depth; any other one of a whole grid donates, and a shorter one is not stopped."""
+    chunk, grid = grids.cache_chunk_size(c), grids.checkpoint_grid(c)
     checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
+    whole, earlier = tokens >= grid, tokens % grid >= chunk
     return Statement(
-        {"the_extend_donates": checkpoint.wanted},
-        checkpoint.fault
-        == both(negation(divides(chunk, prefix)), tokens % grids.checkpoint_grid(c) >= chunk),
-    )
-
-
-@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
-def an_old_extend_that_reads_an_earlier_row_started_on_the_cache_chunk(design, c, prefix, tokens):
-    """What passes the assertion on the depth and reads a state before its last row had a prefix on the cache chunk."""
-    chunk, end = grids.cache_chunk_size(c), prefix + tokens
-    checkpoint = extend_checkpoint(design, c, prefix, end)
-    return Statement(
-        {
-            "the_extend_donates": checkpoint.saved,
-            "an_earlier_row_is_read": end - checkpoint.recorded >= chunk,
-        },
-        divides(chunk, prefix),
-    )
-
-
-@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
-def an_old_extend_that_is_stopped_would_have_donated_from_off_the_cache_chunk(
-    design, c, prefix, tokens
-):
-    """The assertion on the depth stops only extends of a whole grid or more whose prefix is off the cache chunk."""
-    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
-    return Statement(
-        {"the_request_is_stopped": checkpoint.fault},
+        {"the_prefix_is_off_the_cache_chunk": negation(divides(chunk, prefix))},
         both(
-            tokens >= grids.checkpoint_grid(c), negation(divides(grids.cache_chunk_size(c), prefix))
+            checkpoint.fault == both(whole, earlier),
+            checkpoint.saved == both(whole, negation(earlier)),
+            implies(checkpoint.fault, negation(misplaced(design, c, checkpoint))),
         ),
-    )
-
-
-@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
-def an_old_extend_is_not_stopped_where_the_grid_is_the_cache_chunk(design, c, prefix, tokens):
-    """Where the checkpoint grid is the cache chunk, the assertion on the depth stops no request."""
-    checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
-    return Statement(
-        {
-            "the_checkpoint_grid_is_the_cache_chunk": grids.checkpoint_grid(c)
-            == grids.cache_chunk_size(c)
-        },
-        negation(checkpoint.fault),
     )
 
 
@@ -344,39 +300,6 @@ def an_old_row_scales_its_depth_down_where_the_page_is_above_the_model_chunk(
         },
         (checkpoint.state - prefix) // c.mamba_chunk_size
         == (checkpoint.recorded - prefix) // c.page_size,
-    )
-
-
-@theorem("extend", least={"prefix": 0})
-def an_extend_misses_no_depth_from_a_prefix_on_the_checkpoint_grid(
-    design, c, prefix, tokens, depth
-):
-    """From a prefix on the checkpoint grid, an extend that passes a depth on it saves that one or a later."""
-    end, grid = prefix + tokens, grids.checkpoint_grid(c)
-    checkpoint = extend_checkpoint(design, c, prefix, end)
-    return Statement(
-        {
-            "the_prefix_is_on_the_grid": divides(grid, prefix),
-            "the_depth_is_on_the_grid": divides(grid, depth),
-            "the_depth_lies_beyond_the_prefix": depth > prefix,
-            "the_depth_is_reached": depth <= end,
-        },
-        both(checkpoint.saved, checkpoint.recorded >= depth, checkpoint.recorded <= end),
-    )
-
-
-@theorem("extend", least={"prefix": 0})
-def an_absolute_extend_donates_from_any_prefix_on_the_cache_chunk(design, c, prefix, tokens, depth):
-    """From a prefix on the cache chunk, an extend that passes a depth on the checkpoint grid donates."""
-    end, grid, chunk = prefix + tokens, grids.checkpoint_grid(c), grids.cache_chunk_size(c)
-    return Statement(
-        {
-            "the_prefix_is_on_the_cache_chunk": divides(chunk, prefix),
-            "the_depth_is_on_the_grid": divides(grid, depth),
-            "the_depth_lies_beyond_the_prefix": depth > prefix,
-            "the_depth_is_reached": depth <= end,
-        },
-        extend.absolute_donates(grid, chunk, prefix, end),
     )
 
 
@@ -418,4 +341,14 @@ def an_old_extend_with_a_wrong_row_is_misplaced_even_from_the_tree_page(design, 
             "the_row_is_wrong": checkpoint.state != checkpoint.recorded,
         },
         misplaced(design, c, checkpoint),
+    )
+
+
+@theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
+def an_old_extend_that_is_stopped_keeps_no_branching_point(design, c, prefix, tokens, point):
+    """What the assertion on the depth stops is stopped wherever it was told to branch."""
+    end = prefix + tokens
+    return Statement(
+        {"the_extend_is_stopped": extend_checkpoint(design, c, prefix, end).fault},
+        negation(branching_checkpoint(design, c, prefix, end, point).wanted),
     )

@@ -1,6 +1,6 @@
 """Snapshot steps are nested in flush steps and in window steps, and the sets are one exactly when the grids are equal."""
 
-from spec.numbers import both, divides, either, negation
+from spec.numbers import both, divides, negation
 from spec.sglang import checkpoints
 from spec.sglang.checkpoints import decode_checkpoint, flushed_checkpoint, verify_checkpoint
 from spec.sglang.rules import decode, flush, grids, verify
@@ -48,25 +48,12 @@ def only_equal_grids_make_every_flush_step_a_snapshot_step(design, c):
 
 @theorem("flush")
 def a_checkpoint_of_the_flushed_state_is_at_its_recorded_depth(design, c, seq_len):
-    """A snapshot that copies the state as of the last flush copies one that has consumed the recorded depth."""
-    checkpoint = checkpoints.flushed_checkpoint(design, c, seq_len)
+    """A snapshot that copies the state as of the last flush copies one that has consumed its own depth, which is the one
+    recorded."""
+    checkpoint = flushed_checkpoint(design, c, seq_len)
     return Statement(
-        {"a_snapshot_is_taken": checkpoint.saved}, checkpoint.state == checkpoint.recorded
-    )
-
-
-@theorem("flush")
-def off_the_flush_steps_the_state_is_that_of_the_last_flush(design, c, seq_len):
-    """At a step that does not flush, the state lags by less than the flush grid, and is at a flush step or the start."""
-    grid = design.grid("flush", c)
-    depth = flush.flushed_depth(grid, seq_len)
-    return Statement(
-        {"no_flush_happens": negation(flush.flush_step(grid, seq_len))},
-        both(
-            depth < seq_len,
-            seq_len < depth + grid,
-            either(depth == 0, flush.flush_step(grid, depth)),
-        ),
+        {"a_snapshot_is_taken": checkpoint.saved},
+        both(checkpoint.state == checkpoint.recorded, checkpoint.recorded == seq_len),
     )
 
 
@@ -140,16 +127,6 @@ def only_equal_grids_save_a_state_wherever_a_window_is_written(design, c):
     return Statement(
         {"the_first_window_has_a_state": verify_checkpoint(design, c, window - 1, 1).saved},
         design.grid("verify", c) == window,
-    )
-
-
-@theorem("flush")
-def a_snapshot_of_flushed_inputs_is_the_state_of_its_depth(design, c, seq_len):
-    """A snapshot that copies the state as of the last flush copies one that has consumed its own depth."""
-    checkpoint = flushed_checkpoint(design, c, seq_len)
-    return Statement(
-        {"a_snapshot_is_taken": checkpoint.saved},
-        both(checkpoint.state == checkpoint.recorded, checkpoint.recorded == seq_len),
     )
 
 

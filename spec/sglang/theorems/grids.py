@@ -59,26 +59,11 @@ def an_aligned_interval_is_left_unchanged(design, c):
 
 
 @theorem("grids")
-def without_dcp_the_tree_page_is_the_configured_page(design, c):
-    """Only decode context parallelism widens the tree page."""
-    return Statement({"dcp_is_off": c.dcp_size == 1}, grids.tree_page(c) == c.page_size)
-
-
-@theorem("grids")
 def one_checkpoint_in_a_period_lands_on_a_node(design, c, grid, k):
-    """Of the checkpoints on any grid, those whose number is a multiple of the period lie on a node."""
+    """Of the checkpoints on any grid, those whose number is a multiple of the period lie on a node, and no others."""
     return Statement(
-        {"the_number_is_a_multiple_of_the_period": divides(grids.period(c, grid), k)},
-        divides(grids.tree_page(c), k * grid),
-    )
-
-
-@theorem("grids")
-def no_other_checkpoint_in_a_period_lands_on_a_node(design, c, grid, k):
-    """Of the checkpoints on any grid, only those whose number is a multiple of the period lie on a node."""
-    return Statement(
-        {"the_checkpoint_lies_on_a_node": divides(grids.tree_page(c), k * grid)},
-        divides(grids.period(c, grid), k),
+        {},
+        divides(grids.tree_page(c), k * grid) == divides(grids.period(c, grid), k),
     )
 
 
@@ -132,30 +117,6 @@ def the_checkpoint_grid_is_the_least_for_the_model_chunk_and_the_tree_page(desig
 
 
 # How the track grid depends on what it is made of.
-
-
-@theorem("grids")
-def the_track_grid_does_not_depend_on_the_order_of_its_parts(design, c, grid):
-    """Taking the cache chunk last instead of first gives the same track grid."""
-    return Statement(
-        {
-            "the_grid_is_of_page_and_interval": grid
-            == lcm(grids.tree_page(c), grids.track_interval(c))
-        },
-        grids.track_grid(c) == lcm(grids.cache_chunk_size(c), grid),
-    )
-
-
-@theorem("grids")
-def a_track_grid_taken_as_the_interval_is_left_unchanged(design, c, asked):
-    """An operator who asks for the track grid of any interval gets exactly that grid."""
-    return Statement(
-        {
-            "the_interval_is_a_track_grid": c.mamba_track_interval
-            == grids.track_grid(_with_interval(c, asked))
-        },
-        grids.track_grid(c) == c.mamba_track_interval,
-    )
 
 
 @theorem("grids")
@@ -216,14 +177,4 @@ def the_cache_chunk_is_not_needed_to_name_a_depth_and_keeps_one_in_so_many(desig
             insert.node_depth(grids.tree_page(c), depth, depth) == depth,
             divides(grids.track_grid(c), depth) == divides(chunk // gcd(grid, chunk), k),
         ),
-    )
-
-
-@theorem("grids")
-def the_cache_chunk_is_whole_where_chunk_and_page_fit(design, c):
-    """Where one of the model's chunk and the page divides the other, the cache chunk is whole ones of both."""
-    chunk = grids.cache_chunk_size(c)
-    return Statement(
-        {"chunk_and_page_fit": configuration.chunk_and_page_fit(c)},
-        both(divides(c.mamba_chunk_size, chunk), divides(c.page_size, chunk)),
     )

@@ -2,50 +2,34 @@
 
 from spec.numbers import both, divides, either
 from spec.sglang.life import finished, keeping
-from spec.sglang.rules import grids, insert, slots
+from spec.sglang.rules import grids, insert
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
 
 
 @theorem("insert")
-def a_node_is_the_deepest_one_that_the_donation_reaches(design, c, key, donated):
-    """A donation no longer than its key hangs on the deepest whole tree page that it reaches."""
+def a_node_is_the_deepest_one_that_the_donation_and_its_key_reach(design, c, key, donated):
+    """A donation hangs on the deepest whole tree page that both it and its key reach."""
     page = grids.tree_page(c)
     node = insert.node_depth(page, key, donated)
     return Statement(
-        {"the_key_is_no_shorter_than_the_donation": key >= donated},
-        both(divides(page, node), node <= donated, donated < node + page),
+        {},
+        both(
+            divides(page, node),
+            node <= donated,
+            node <= key,
+            either(donated < node + page, key < node + page),
+        ),
     )
 
 
 @theorem("insert")
-def no_node_is_deeper_than_its_key(design, c, key, donated):
-    """A key shorter than the donation decides the node: it is the deepest whole tree page within the key."""
-    page = grids.tree_page(c)
-    node = insert.node_depth(page, key, donated)
-    return Statement(
-        {"the_key_is_shorter_than_the_donation": key < donated},
-        both(divides(page, node), node <= key, key < node + page),
-    )
-
-
-@theorem("insert")
-def the_insert_guard_accepts_only_depths_with_a_node(design, c, depth):
-    """A recorded depth that the insert-time guard accepts is the depth of the node it is hung on."""
+def the_insert_guard_accepts_exactly_the_depths_with_a_node(design, c, depth):
+    """The insert-time guard accepts a recorded depth exactly if it is the depth of the node that it is hung on."""
     page = grids.tree_page(c)
     return Statement(
-        {"the_guard_accepts_it": insert.depth_has_a_node(page, depth)},
-        insert.node_depth(page, depth, depth) == depth,
-    )
-
-
-@theorem("insert")
-def the_insert_guard_refuses_no_depth_with_a_node(design, c, depth):
-    """The insert-time guard refuses no recorded depth that is the depth of its node."""
-    page = grids.tree_page(c)
-    return Statement(
-        {"the_depth_has_a_node": insert.node_depth(page, depth, depth) == depth},
-        both(insert.depth_has_a_node(page, depth), divides(page, depth)),
+        {},
+        insert.depth_has_a_node(page, depth) == (insert.node_depth(page, depth, depth) == depth),
     )
 
 
@@ -65,19 +49,6 @@ def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
     return Statement(
         {"something_is_donated": donated.saved},
         both(donated.state == donated.recorded, donated.recorded <= key),
-    )
-
-
-@theorem("insert", least={"label": 0, "previous": 0, "depth": 0})
-def a_finish_donates_the_last_label_that_its_key_reaches(design, c, key, label, previous, depth):
-    """Of the last label and the one before it, none that the key reaches is passed over for a lesser depth."""
-    return Statement(
-        {
-            "the_depth_is_one_of_the_two": either(depth == label, depth == previous),
-            "the_key_reaches_it": depth <= key,
-            "the_last_label_is_the_deeper": previous <= label,
-        },
-        slots.label_within_the_key(key, label, previous) >= depth,
     )
 
 

@@ -1,8 +1,10 @@
 """A decoding request in its slots: what is kept under a label is the state of that depth, whatever the order of events.
 
-The invariant is stated for the moment after any event: `completed` is the length whose result was processed last,
-`ahead` (0 to 2) how many steps were launched beyond it.  A launch and a result each preserve it, an admission
-establishes it, and it makes every donation right.  Lengths, depths and states are tokens.
+The invariant is stated for the moment after any event: `completed` is the length whose result was processed last
+(of a prompt: that was launched last), `boundary` the depth of a checkpoint that a step or a verify in flight has
+written (0: none).  An admission establishes it, a launch and a result each preserve it, and it makes every donation
+right.  Each statement takes the slots as they may be: every field is a parameter.  Lengths, depths and states are
+tokens; an entry is the first where its number is 0, else the second.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any
 from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
 from spec.sglang import life
 from spec.sglang.checkpoints import Checkpoint
-from spec.sglang.life import NO_SLOT, Slots
+from spec.sglang.life import NO_SLOT, UNWRITTEN, Slots
 from spec.sglang.rules import verify
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.theorems.library import having, theorem
@@ -34,308 +36,808 @@ def label_is_true(slots: Slots, completed: Number) -> Truth:
     return either(slots.label == NO_DEPTH, kept)
 
 
-def _boundary_ahead(design: Any, c: Any, completed: Number, ahead: Number) -> Truth:
-    """Whether one of the steps launched beyond the completed one is a boundary."""
-    return verify.crosses(design.grid("decode", c), completed, ahead)
+def entry_of(number: Number) -> Number:
+    """The entry that any number stands for."""
+    return choose(number == 0, 0, 1)
 
 
-def _boundary_is_in_the_next_entry(
-    design: Any, c: Any, slots: Slots, completed: Number, ahead: Number
-) -> Truth:
-    """The state of a boundary in flight is where the next snapshot goes, and was the last one written there."""
-    point = verify.tracking_point(design.grid("decode", c), completed, ahead)
-    written = both(slots.state(slots.next) == point, slots.written == slots.next)
-    return implies(_boundary_ahead(design, c, completed, ahead), written)
-
-
-def _eager_invariant(design: Any, c: Any, slots: Slots, completed: Number, ahead: Number) -> Truth:
-    """What holds of eager slots after every event."""
-    return both(
-        label_is_true(slots, completed),
-        slots.kept != slots.next,
-        _boundary_is_in_the_next_entry(design, c, slots, completed, ahead),
+def _is_in_the_next_entry(slots: Slots, boundary: Number, entry: Number) -> Truth:
+    """The checkpoint in flight, if any, is where the next one goes, and was written there last."""
+    return implies(
+        boundary != NO_DEPTH, both(slots.state(slots.next) == boundary, entry == slots.next)
     )
 
 
-def _lazy_invariant(design: Any, c: Any, slots: Slots, completed: Number, ahead: Number) -> Truth:
-    """What holds of lazy slots after every event: a second slot is held only while a boundary is in flight."""
-    second = life.other(c, slots.next)
+def _is_ahead(design: Any, c: Any, boundary: Number, completed: Number, ahead: Number) -> Truth:
+    """The checkpoint in flight, if any, is that of one of the steps launched beyond the completed one."""
+    launched = both(boundary > completed, boundary <= completed + ahead)
+    return implies(
+        boundary != NO_DEPTH, both(launched, divides(design.grid("decode", c), boundary))
+    )
+
+
+def eager_invariant(slots: Slots, completed: Number, boundary: Number, entry: Number) -> Truth:
+    """What holds of eager slots after every event; a checkpoint in flight was written to `entry`."""
+    return both(
+        label_is_true(slots, completed),
+        slots.kept == 1 - slots.next,
+        _is_in_the_next_entry(slots, boundary, entry),
+    )
+
+
+def lazy_invariant(slots: Slots, completed: Number, boundary: Number) -> Truth:
+    """What holds of lazy slots under steps: a second slot is held only while a boundary is in flight."""
+    second = 1 - slots.next
     alone = slots.state(second) == NO_SLOT
     return both(
         label_is_true(slots, completed),
-        implies(negation(_boundary_ahead(design, c, completed, ahead)), alone),
+        slots.previous == NO_DEPTH,
+        implies(boundary == NO_DEPTH, alone),
         implies(alone, slots.kept == slots.next),
         implies(negation(alone), slots.kept == second),
-        _boundary_is_in_the_next_entry(design, c, slots, completed, ahead),
+        _is_in_the_next_entry(slots, boundary, slots.written),
     )
 
 
-def _eager(next_entry: Number, label: Number, kept: Number, new: Number) -> Slots:
+def single_invariant(slots: Slots, completed: Number) -> Truth:
+    """What holds of the only slot without the overlap scheduler, between a result and the next launch."""
+    return both(label_is_true(slots, completed), slots.kept == 0, slots.next == 0)
+
+
+def eager(
+    next_entry: Number,
+    label: Number,
+    previous: Number,
+    kept: Number,
+    new: Number,
+    written: Number,
+    written_before: Number,
+) -> Slots:
     """Eager slots with the state `kept` in the entry that is kept, `new` in the next one."""
+    following = entry_of(next_entry)
     return Slots(
-        choose(next_entry == 0, new, kept),
-        choose(next_entry == 0, kept, new),
-        next=next_entry,
-        kept=1 - next_entry,
+        choose(following == 0, new, kept),
+        choose(following == 0, kept, new),
+        next=following,
+        kept=1 - following,
         label=label,
-        written=next_entry,
-        written_before=1 - next_entry,
+        previous=previous,
+        written=entry_of(written),
+        written_before=entry_of(written_before),
     )
 
 
-def _lazy(next_entry: Number, second: Number, label: Number, kept: Number, new: Number) -> Slots:
+def lazy(
+    next_entry: Number,
+    second: Number,
+    label: Number,
+    kept: Number,
+    new: Number,
+    written: Number,
+    written_before: Number,
+) -> Slots:
     """Lazy slots with `new` in the next entry; where a `second` slot is held it is the kept one, with `kept`."""
-    held = second != 0
+    held, following = second != 0, entry_of(next_entry)
     state = choose(held, kept, NO_SLOT)
     return Slots(
-        choose(next_entry == 0, new, state),
-        choose(next_entry == 0, state, new),
-        next=next_entry,
-        kept=choose(held, 1 - next_entry, next_entry),
+        choose(following == 0, new, state),
+        choose(following == 0, state, new),
+        next=following,
+        kept=choose(held, 1 - following, following),
         label=label,
-        written=next_entry,
-        written_before=1 - next_entry,
+        written=entry_of(written),
+        written_before=entry_of(written_before),
     )
 
 
-LEAST = dict.fromkeys(
-    (
-        *("next_entry", "second", "label", "kept", "new", "completed", "ahead"),
-        *("fails", "key", "wanted", "depth", "state", "previous", "finishes"),
-        *("committed", "pre", "retained"),
-    ),
-    0,
+def single(
+    label: Number,
+    previous: Number,
+    kept: Number,
+    unused: Number,
+    written: Number,
+    written_before: Number,
+) -> Slots:
+    """The slots without the overlap scheduler: one is used, which is the kept and the next one."""
+    return Slots(
+        kept,
+        unused,
+        next=0,
+        kept=0,
+        label=label,
+        previous=previous,
+        written=written,
+        written_before=written_before,
+    )
+
+
+def holding(
+    next_entry: Number,
+    kept_entry: Number,
+    label: Number,
+    kept: Number,
+    other: Number,
+    written: Number,
+    written_before: Number,
+) -> Slots:
+    """Lazy slots of any kind: whichever entry is the next one, `kept` in the kept entry and `other` in the other one."""
+    first = entry_of(kept_entry) == 0
+    return Slots(
+        choose(first, kept, other),
+        choose(first, other, kept),
+        next=entry_of(next_entry),
+        kept=entry_of(kept_entry),
+        label=label,
+        written=entry_of(written),
+        written_before=entry_of(written_before),
+    )
+
+
+_FROM_ZERO = (
+    "next_entry kept_entry second label previous written written_before planned donates completed ahead boundary entry fails "
+    "key mixed wanted passes depth state finishes committed pre retained accepted following start"
 )
+LEAST = dict.fromkeys(_FROM_ZERO.split(), 0)
+LEAST |= {"kept": UNWRITTEN, "new": UNWRITTEN, "unused": UNWRITTEN, "other": NO_SLOT}
+
+
+def in_flight(grid: Number, pre: Number, accepted: Number) -> Number:
+    """The depth of the checkpoint that a verify from `pre` writes (0: none)."""
+    crosses = verify.crosses(grid, pre, accepted)
+    return choose(crosses, verify.tracking_point(grid, pre, accepted), NO_DEPTH)
+
+
+def _with(boundary: Number, grid: Number, seq_len: Number) -> Number:
+    """The checkpoint in flight once the step at `seq_len` was launched."""
+    return choose(divides(grid, seq_len), seq_len, boundary)
+
+
+def _without(boundary: Number, seq_len: Number) -> Number:
+    """The checkpoint in flight once the step at `seq_len` has completed."""
+    return choose(boundary == seq_len, NO_DEPTH, boundary)
+
+
+def _of_a_chunk(checkpoint: Checkpoint, start: Number, end: Number) -> dict[str, Truth]:
+    """What is known of the checkpoint that a chunk of a prompt leaves."""
+    right = checkpoint.state == checkpoint.recorded
+    return {
+        "a_state_is_saved_under_its_depth": implies(checkpoint.saved, right),
+        "the_depth_is_within_the_chunk": implies(checkpoint.saved, checkpoint.recorded <= end),
+        "the_chunk_goes_on": start <= end,
+    }
+
+
+# With the overlap scheduler and two slots.
 
 
 @theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
-def a_prompts_checkpoint_establishes_the_eager_invariant(
-    design, c, wanted, depth, state, completed
+def a_prompts_launch_keeps_the_eager_invariant(
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    start,
+    completed,
+    wanted,
+    passes,
+    depth,
+    state,
 ):
-    """A new request has no label, or that of the checkpoint its prompt has just written, if any."""
+    """A new request's slots are right, and a chunk of its prompt leaves them so, with the label it writes, if any."""
     c = having(c, **EAGER)
-    checkpoint = Checkpoint(wanted != 0, True, depth, state)
-    slots = life.prompt_launched(design, c, life.admitted(c), checkpoint)
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
+    after = life.prompt_launched(design, c, slots, checkpoint)
     return Statement(
         {
-            "the_state_is_that_of_its_depth": state == depth,
-            "the_depth_is_within_the_prompt": depth <= completed,
+            **_of_a_chunk(checkpoint, start, completed),
+            "the_invariant_held": eager_invariant(slots, start, NO_DEPTH, 0),
         },
-        _eager_invariant(design, c, slots, completed, 0),
-    )
-
-
-@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
-def a_launch_of_an_eager_step_keeps_the_invariant(
-    design, c, next_entry, label, kept, new, completed, ahead
-):
-    """Launching the next decode step overwrites no state that a label names."""
-    c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
-    after = life.step_launched(design, c, slots, completed + ahead + 1)
-    return Statement(
-        {
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "the_invariant_held": _eager_invariant(design, c, slots, completed, ahead),
-        },
-        _eager_invariant(design, c, after, completed, ahead + 1),
-    )
-
-
-@theorem("life", proved_for=COMPLETED_SWAP, refuted_by=RELEASES, least=LEAST)
-def a_result_of_an_eager_step_keeps_the_invariant(
-    design, c, next_entry, label, kept, new, completed, ahead
-):
-    """Processing a result leaves the label with its own state, and the next snapshot another entry."""
-    c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
-    after = life.step_completed(design, c, slots, completed + 1, ahead)
-    return Statement(
-        {
-            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
-            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
-            "the_invariant_held": _eager_invariant(design, c, slots, completed, ahead + 1),
-        },
-        _eager_invariant(design, c, after, completed + 1, ahead),
-    )
-
-
-@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
-def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
-    design, c, next_entry, label, kept, new, completed, ahead
-):
-    """What the result of a prompt donates is the state of its label; the slot in its place names nothing."""
-    c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
-    after, donated = life.prompt_completed(design, c, slots)
-    return Statement(
-        {"the_invariant_held": _eager_invariant(design, c, slots, completed, ahead)},
         both(
-            implies(donated.saved, donated.state == donated.recorded),
-            _eager_invariant(design, c, after, completed, ahead),
+            eager_invariant(life.admitted(c), start, NO_DEPTH, 0),
+            eager_invariant(after, completed, NO_DEPTH, 0),
         ),
     )
 
 
 @theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
-def an_eager_finish_donates_the_state_of_its_label(
-    design, c, next_entry, label, kept, new, completed, ahead, key
+def a_launch_of_an_eager_step_keeps_the_invariant(
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
 ):
-    """A request that finishes donates the state that its label names, or nothing where the key is shorter."""
+    """Launching the next decode step overwrites no state that a label names, nor that of a boundary in flight."""
     c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
-    donated = life.finished(design, c, slots, key)
+    grid, end = design.grid("decode", c), completed + ahead + 1
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    after = life.step_launched(design, c, slots, end)
+    in_flight_then = _with(boundary, grid, end)
     return Statement(
         {
-            "the_invariant_held": _eager_invariant(design, c, slots, completed, ahead),
+            "the_grid_is_above_one_token": grid > 1,
+            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead),
+            "the_invariant_held": eager_invariant(slots, completed, boundary, slots.written),
         },
-        implies(donated.saved, donated.state == donated.recorded),
+        both(
+            either(boundary == NO_DEPTH, in_flight_then == boundary),
+            _is_ahead(design, c, in_flight_then, completed, ahead + 1),
+            eager_invariant(after, completed, in_flight_then, after.written),
+        ),
+    )
+
+
+@theorem("life", proved_for=COMPLETED_SWAP, refuted_by=RELEASES, least=LEAST)
+def a_result_of_an_eager_step_keeps_the_invariant(
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
+    mixed,
+):
+    """Processing a result leaves the label with its own state, and the next snapshot another entry."""
+    c = having(c, **EAGER)
+    grid, end = design.grid("decode", c), completed + 1
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    after = life.step_completed(design, c, slots, end, ahead, mixed_ahead=mixed != 0)
+    in_flight_then = _without(boundary, end)
+    return Statement(
+        {
+            "the_grid_is_above_one_token": grid > 1,
+            "its_own_boundary_was_written": implies(divides(grid, end), boundary == end),
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead + 1),
+            "the_invariant_held": eager_invariant(slots, completed, boundary, slots.written),
+        },
+        both(
+            _is_ahead(design, c, in_flight_then, end, ahead),
+            eager_invariant(after, end, in_flight_then, after.written),
+        ),
+    )
+
+
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
+def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    boundary,
+    entry,
+):
+    """What the result of a prompt donates is the state of its label, a step or a verify in flight or not; neither that
+    label nor the one before stays, and the slot in its place holds no state yet."""
+    c = having(c, **EAGER)
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    entry = entry_of(entry)
+    after, donated = life.prompt_completed(design, c, slots)
+    return Statement(
+        {"the_invariant_held": eager_invariant(slots, completed, boundary, entry)},
+        both(
+            donated.saved == (label != NO_DEPTH),
+            implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+            implies(donated.saved, after.state(slots.kept) == UNWRITTEN),
+            after.label == NO_DEPTH,
+            after.previous == NO_DEPTH,
+            eager_invariant(after, completed, boundary, entry),
+        ),
     )
 
 
 @theorem("life", least=LEAST)
-def a_completed_boundary_is_labelled(design, c, next_entry, label, kept, new, seq_len, ahead):
-    """No boundary passes without a label: a design that checkpoints nothing is not right."""
+def an_eager_finish_donates_the_state_of_its_label(
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    key,
+):
+    """A request that finishes behind a prompt or a step donates the state that its label names: its key reaches it."""
     c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    donated = life.finished(design, c, slots, key)
+    return Statement(
+        {
+            "the_key_has_all_that_is_completed": completed <= key,
+            "the_label_is_true": label_is_true(slots, completed),
+        },
+        both(
+            donated.saved == (label != NO_DEPTH),
+            implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+        ),
+    )
+
+
+@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
+def a_completed_boundary_is_labelled_and_leaves_the_one_before_in_the_other_entry(
+    design, c, next_entry, label, previous, kept, new, written_before, seq_len, ahead
+):
+    """No boundary passes without a label; the label before it is remembered, with its state in the other entry."""
+    c = having(c, **EAGER)
+    grid = design.grid("decode", c)
+    slots = eager(next_entry, label, previous, kept, new, next_entry, written_before)
     after = life.step_completed(design, c, slots, seq_len, ahead)
     return Statement(
-        {"the_step_is_a_boundary": divides(design.grid("decode", c), seq_len)},
-        after.label == seq_len,
+        {
+            "the_grid_is_above_one_token": grid > 1,
+            "the_step_is_a_boundary": divides(grid, seq_len),
+        },
+        both(
+            after.label == seq_len,
+            after.previous == label,
+            after.state(life.other(c, after.kept)) == kept,
+        ),
     )
 
 
 @theorem("life", refuted_by=RELEASES[:1], least=LEAST)
 def a_result_keeps_the_entry_that_its_own_step_wrote(
-    design, c, next_entry, label, kept, new, seq_len
+    design, c, next_entry, label, previous, kept, new, written, written_before, seq_len
 ):
     """Where the result before a boundary comes between its launch and the next one, the boundary's result keeps the entry
     that it was written to, on a grid of one token as well, where the step ahead is another boundary."""
     c = having(c, **EAGER)
-    before = _eager(next_entry, label, kept, new)
+    before = eager(next_entry, label, previous, kept, new, written, written_before)
     slots = life.step_launched(design, c, before, seq_len)
     slots = life.step_completed(design, c, slots, seq_len - 1, 1)
     slots = life.step_launched(design, c, slots, seq_len + 1)
     after = life.step_completed(design, c, slots, seq_len, 1)
     return Statement(
         {"the_step_is_a_boundary": divides(design.grid("decode", c), seq_len)},
-        after.kept == next_entry,
+        after.kept == before.next,
     )
 
 
+# With slots of which the second is allocated at a boundary.
+
+
 @theorem("life", least=LEAST)
-def a_prompts_checkpoint_establishes_the_lazy_invariant(design, c, wanted, depth, state, completed):
-    """A new lazy request holds one slot, which is the kept and the next one, and its label, if any, is true."""
+def a_prompts_launch_keeps_the_lazy_invariant(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    start,
+    completed,
+    wanted,
+    passes,
+    depth,
+    state,
+):
+    """A new lazy request holds one slot, which is the kept and the next one; a chunk of its prompt leaves it so, and its
+    label, if any, true."""
     c = having(c, **LAZY)
-    checkpoint = Checkpoint(wanted != 0, True, depth, state)
-    slots = life.prompt_launched(design, c, life.admitted(c), checkpoint)
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
+    after = life.prompt_launched(design, c, slots, checkpoint)
     return Statement(
         {
-            "the_state_is_that_of_its_depth": state == depth,
-            "the_depth_is_within_the_prompt": depth <= completed,
+            **_of_a_chunk(checkpoint, start, completed),
+            "the_invariant_held": lazy_invariant(slots, start, NO_DEPTH),
         },
-        _lazy_invariant(design, c, slots, completed, 0),
+        both(
+            lazy_invariant(life.admitted(c), start, NO_DEPTH),
+            lazy_invariant(after, completed, NO_DEPTH),
+        ),
     )
 
 
 @theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
 def a_launch_of_a_lazy_step_keeps_the_invariant(
-    design, c, next_entry, second, label, kept, new, completed, ahead, fails
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
+    fails,
 ):
     """Launching a boundary takes a second slot, or, where none can be had, forgets the label it overwrites."""
     c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.step_launched(design, c, slots, completed + ahead + 1, fails != 0)
+    grid, end = design.grid("decode", c), completed + ahead + 1
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    after = life.step_launched(design, c, slots, end, fails != 0)
+    in_flight_then = _with(boundary, grid, end)
     return Statement(
         {
-            "the_invariant_held": _lazy_invariant(design, c, slots, completed, ahead),
+            "the_grid_is_above_one_token": grid > 1,
+            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead),
+            "the_invariant_held": lazy_invariant(slots, completed, boundary),
         },
-        _lazy_invariant(design, c, after, completed, ahead + 1),
+        both(
+            either(boundary == NO_DEPTH, in_flight_then == boundary),
+            _is_ahead(design, c, in_flight_then, completed, ahead + 1),
+            after.label == choose(both(fails != 0, divides(grid, end)), NO_DEPTH, label),
+            lazy_invariant(after, completed, in_flight_then),
+        ),
+    )
+
+
+@theorem("life", refuted_by=RELEASES[:6], least=LEAST)
+def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
+    fails,
+):
+    """A second slot that is given to a boundary step is given back where its batch writes nothing into it: unless none
+    could be had, which costs the label, the slots are as they were."""
+    c = having(c, **LAZY)
+    grid, end = design.grid("decode", c), completed + ahead + 1
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    after = life.mixed_launched(design, c, slots, end, fails != 0)
+    same = both(
+        after.next == slots.next,
+        after.kept == slots.kept,
+        after.first == slots.first,
+        after.second == slots.second,
+    )
+    return Statement(
+        {
+            "the_grid_is_above_one_token": grid > 1,
+            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead),
+            "the_invariant_held": lazy_invariant(slots, completed, boundary),
+        },
+        both(
+            same,
+            after.label == choose(both(fails != 0, divides(grid, end)), NO_DEPTH, label),
+            lazy_invariant(after, completed, boundary),
+        ),
     )
 
 
 @theorem("life", least=LEAST)
 def a_result_of_a_lazy_step_keeps_the_invariant(
-    design, c, next_entry, second, label, kept, new, completed, ahead
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
+    finishes,
+    mixed,
 ):
-    """Processing a result labels the slot that a boundary was written to and frees the other one."""
+    """Processing a result labels the slot that a boundary was written to and frees the other one; only a request that
+    finishes may lose its donation."""
     c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.step_completed(design, c, slots, completed + 1, ahead)
+    grid, end = design.grid("decode", c), completed + 1
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    after = life.step_completed(design, c, slots, end, ahead, finishes != 0, mixed != 0)
+    in_flight_then = _without(boundary, end)
     return Statement(
         {
-            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
-            "the_invariant_held": _lazy_invariant(design, c, slots, completed, ahead + 1),
+            "the_grid_is_above_one_token": grid > 1,
+            "its_own_boundary_was_written": implies(divides(grid, end), boundary == end),
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead + 1),
+            "the_invariant_held": lazy_invariant(slots, completed, boundary),
         },
-        _lazy_invariant(design, c, after, completed + 1, ahead),
+        both(
+            _is_ahead(design, c, in_flight_then, end, ahead),
+            implies(divides(grid, end), after.label == end),
+            implies(finishes == 0, after.donates),
+            lazy_invariant(after, end, in_flight_then),
+        ),
     )
 
 
 @theorem("life", least=LEAST)
 def a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state(
-    design, c, next_entry, second, label, kept, new, completed, ahead
+    design, c, next_entry, second, label, kept, new, written, written_before, completed, boundary
 ):
     """What the result of a lazy prompt donates is the state of its label, a first step in flight or not."""
     c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
     after, donated = life.prompt_completed(design, c, slots)
     return Statement(
-        {"the_invariant_held": _lazy_invariant(design, c, slots, completed, ahead)},
+        {
+            "the_boundary_is_beyond_the_prompt": either(boundary == NO_DEPTH, boundary > completed),
+            "the_invariant_held": lazy_invariant(slots, completed, boundary),
+        },
         both(
-            implies(donated.saved, donated.state == donated.recorded),
-            _lazy_invariant(design, c, after, completed, ahead),
+            donated.saved == (label != NO_DEPTH),
+            implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+            after.label == NO_DEPTH,
+            lazy_invariant(after, completed, boundary),
         ),
     )
 
 
 @theorem("life", least=LEAST)
 def a_lazy_finish_donates_the_state_of_its_label(
-    design, c, next_entry, second, label, kept, new, completed, ahead, key
+    design,
+    c,
+    next_entry,
+    kept_entry,
+    label,
+    kept,
+    other,
+    written,
+    written_before,
+    donates,
+    completed,
+    key,
 ):
-    """A lazy request that finishes donates the state that its label names, or nothing where the key is shorter."""
+    """A lazy request that finishes behind a prompt or a step donates the state that its label names, or nothing."""
     c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
+    held = holding(next_entry, kept_entry, label, kept, other, written, written_before)
+    slots = replace(held, donates=donates != 0)
     donated = life.finished(design, c, slots, key)
     return Statement(
+        {"the_label_is_true": label_is_true(slots, completed)},
+        implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    mixed,
+    key,
+):
+    """A lazy request whose last step is no boundary donates the label it has, a boundary in flight or not."""
+    c = having(c, **LAZY)
+    grid, following = design.grid("decode", c), completed + 2
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    after = life.step_completed(design, c, slots, completed + 1, ahead, True, mixed != 0)
+    donated = life.finished(design, c, after, key)
+    in_flight_then = both(ahead != 0, mixed == 0, divides(grid, following))
+    boundary = choose(in_flight_then, following, NO_DEPTH)
+    return Statement(
         {
-            "the_invariant_held": _lazy_invariant(design, c, slots, completed, ahead),
+            "there_is_a_label": label >= 1,
+            "the_key_reaches_it": label <= key,
+            "the_step_is_no_boundary": negation(divides(grid, completed + 1)),
+            "the_invariant_held": lazy_invariant(slots, completed, boundary),
+        },
+        both(donated.saved, donated.recorded == label, donated.state == label),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_lazy_step_that_finishes_on_a_boundary_donates_it(
+    design, c, next_entry, second, label, kept, new, written, written_before, seq_len, ahead, key
+):
+    """A lazy request whose last step is a boundary that its key reaches donates under the depth of that boundary."""
+    c = having(c, **LAZY)
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    after = life.step_completed(design, c, slots, seq_len, ahead, True)
+    donated = life.finished(design, c, after, key)
+    return Statement(
+        {
+            "the_step_is_a_boundary": divides(design.grid("decode", c), seq_len),
+            "the_key_reaches_it": seq_len <= key,
+        },
+        both(donated.saved, donated.recorded == seq_len),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.21", least=LEAST)
+def a_stale_lazy_label_is_not_donated(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    written,
+    written_before,
+    completed,
+    ahead,
+    boundary,
+    key,
+):
+    """0.5.21 keeps the label of a state that a boundary in flight overwrites, and a finish donates nothing under it."""
+    c = having(c, **LAZY)
+    grid, end = design.grid("decode", c), completed + 1
+    slots = lazy(next_entry, second, label, kept, new, written, written_before)
+    forgetful = replace(slots, label=NO_DEPTH)
+    overwritten = both(second == 0, boundary != NO_DEPTH)
+    after = life.step_completed(design, c, slots, end, ahead, True)
+    donated = life.finished(design, c, after, key)
+    return Statement(
+        {
+            "the_grid_is_above_one_token": grid > 1,
+            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
+            "its_own_boundary_was_written": implies(divides(grid, end), boundary == end),
+            "the_boundary_is_ahead": _is_ahead(design, c, boundary, completed, ahead + 1),
+            "the_key_reaches_the_label": after.label <= key,
+            "the_label_is_true_or_overwritten": either(
+                label_is_true(slots, completed), overwritten
+            ),
+            "the_rest_of_the_invariant_held": lazy_invariant(forgetful, completed, boundary),
         },
         implies(donated.saved, donated.state == donated.recorded),
     )
 
 
+# Without the overlap scheduler one slot suffices: each result comes before the next launch.
+
+
 @theorem("life", least=LEAST)
-def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, completed):
-    """Without the overlap scheduler one slot suffices: each result comes before the next launch."""
-    c = having(c, **SYNCHRONOUS)
-    slots = Slots(kept, NO_SLOT, next=0, kept=0, label=label)
-    launched = life.step_launched(design, c, slots, completed + 1)
-    after = life.step_completed(design, c, launched, completed + 1, 0)
-    return Statement(
-        {"the_label_was_true": label_is_true(slots, completed)},
-        both(label_is_true(after, completed + 1), after.kept == 0, after.next == 0),
-    )
-
-
-@theorem("life", refuted_by=RELEASES[:6], least=LEAST)
-def a_step_in_a_mixed_batch_leaves_the_lazy_slots_as_they_were(
-    design, c, next_entry, second, label, kept, new, seq_len, fails
+def a_prompt_without_overlap_keeps_its_label_true_and_donates_its_own_state(
+    design,
+    c,
+    label,
+    previous,
+    kept,
+    unused,
+    written,
+    written_before,
+    start,
+    completed,
+    wanted,
+    passes,
+    depth,
+    state,
 ):
-    """A second slot that is given to a boundary step is given back where its batch writes nothing into it."""
-    c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.mixed_launched(design, c, slots, seq_len, fails != 0)
-    same = both(after.next == slots.next, after.kept == slots.kept, after.label == slots.label)
+    """A chunk of a prompt leaves the only slot with the state of its label, which its result donates."""
+    c = having(c, **SYNCHRONOUS)
+    slots = single(label, previous, kept, unused, written, written_before)
+    checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
+    launched = life.prompt_launched(design, c, slots, checkpoint)
+    after, donated = life.prompt_completed(design, c, launched)
     return Statement(
         {
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "no_boundary_is_in_flight": second == 0,
-            "a_slot_can_be_had": fails == 0,
+            **_of_a_chunk(checkpoint, start, completed),
+            "the_label_was_true": label_is_true(slots, start),
         },
-        both(same, after.first == slots.first, after.second == slots.second),
+        both(
+            single_invariant(life.admitted(c), start),
+            single_invariant(launched, completed),
+            donated.saved == (launched.label != NO_DEPTH),
+            implies(donated.saved, donated.state == donated.recorded),
+            after.label == NO_DEPTH,
+            single_invariant(after, completed),
+        ),
     )
+
+
+@theorem("life", least=LEAST)
+def a_step_without_overlap_keeps_its_label_true(
+    design, c, label, previous, kept, unused, written, written_before, completed
+):
+    """A boundary that is launched and completed before the next launch is labelled in the only slot."""
+    c = having(c, **SYNCHRONOUS)
+    slots = single(label, previous, kept, unused, written, written_before)
+    launched = life.step_launched(design, c, slots, completed + 1)
+    after = life.step_completed(design, c, launched, completed + 1, 0)
+    boundary = divides(design.grid("decode", c), completed + 1)
+    return Statement(
+        {"the_label_was_true": label_is_true(slots, completed)},
+        both(
+            single_invariant(after, completed + 1),
+            after.label == choose(boundary, completed + 1, label),
+        ),
+    )
+
+
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
+def a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_grid(
+    design,
+    c,
+    label,
+    previous,
+    kept,
+    unused,
+    written,
+    written_before,
+    pre,
+    accepted,
+    retained,
+):
+    """A verify that is launched and completed before the next one labels the last depth on the grid that it passes; of
+    one that a grammar ends, if no token that it drops is on the grid."""
+    c = having(c, **SYNCHRONOUS)
+    grid = design.grid("verify", c)
+    slots = single(label, previous, kept, unused, written, written_before)
+    planned, entry = life.verify_planned(design, c, slots, pre)
+    launched = life.verify_launched(design, c, planned, entry, pre, accepted)
+    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained)
+    point = in_flight(grid, pre, retained)
+    return Statement(
+        {
+            "the_label_was_true": label_is_true(slots, pre),
+            "no_dropped_token_is_on_the_grid": negation(
+                verify.crosses(grid, pre + retained, accepted - retained)
+            ),
+        },
+        both(
+            single_invariant(after, pre + retained),
+            after.label == choose(point == NO_DEPTH, label, point),
+        ),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_finish_without_overlap_donates_the_state_of_its_label(
+    design, c, label, previous, kept, unused, written, written_before, completed, key
+):
+    """With a single slot there is no earlier state to fall back on, and none is donated."""
+    c = having(c, **SYNCHRONOUS)
+    slots = single(label, previous, kept, unused, written, written_before)
+    donated = life.finished(design, c, slots, key)
+    return Statement(
+        {"the_label_was_true": label_is_true(slots, completed)},
+        both(
+            donated.saved == both(label != NO_DEPTH, label <= key),
+            implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+        ),
+    )
+
+
+# Verifies with the overlap scheduler and two slots.
 
 
 @theorem("life", least={"pre": 0})
@@ -348,159 +850,182 @@ def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, se
     )
 
 
-@theorem("life", least={**LEAST, "pre": 0})
+def no_two_cross(grid: Number, pre: Number, accepted: Number, following: Number) -> Truth:
+    """That a verify and the one behind it do not both pass a depth on the grid."""
+    behind = verify.crosses(grid, pre + accepted, following)
+    return negation(both(verify.crosses(grid, pre, accepted), behind))
+
+
+@theorem("life", least=LEAST)
 def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
-    design, c, next_entry, label, kept, new, pre, accepted, following
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    pre,
+    accepted,
+    following,
 ):
-    """With a verify in flight, launching the next one and processing the result leave the label with its own state."""
+    """With a verify in flight or none, launching another one and processing the result leave the label with its own
+    state; what was passed is labelled, and the label before it is remembered, with its state in the other entry."""
     c = having(c, **EAGER)
-    grid = design.grid("verify", c)
-    slots = _eager(next_entry, label, kept, new)
-
-    def in_flight_is_in_the_next_entry(slots: Slots, entry: Number, pre: Number, took: Number):
-        at_its_depth = slots.state(entry) == verify.tracking_point(grid, pre, took)
-        return implies(verify.crosses(grid, pre, took), both(entry == slots.next, at_its_depth))
-
-    launched = life.verify_launched(design, c, slots, slots.next, pre + accepted, following)
-    after = life.verify_completed(design, c, launched, slots.next, pre, accepted, accepted)
-    end = pre + accepted
+    grid, end = design.grid("verify", c), pre + accepted
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    planned, entry = life.verify_planned(design, c, slots, pre)
+    launched = life.verify_launched(design, c, planned, entry, end, following)
+    after = life.verify_completed(design, c, launched, entry, pre, accepted, accepted)
+    passed = in_flight(grid, pre, accepted)
     return Statement(
         {
-            "no_two_in_a_row_cross": negation(
-                both(verify.crosses(grid, pre, accepted), verify.crosses(grid, end, following))
-            ),
-            "the_label_was_true": label_is_true(slots, pre),
-            "the_one_in_flight_is_in_the_next_entry": in_flight_is_in_the_next_entry(
-                slots, slots.next, pre, accepted
-            ),
-            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "no_two_in_a_row_cross": no_two_cross(grid, pre, accepted, following),
+            "the_invariant_held": eager_invariant(slots, pre, passed, slots.next),
         },
         both(
-            label_is_true(after, end),
-            after.kept != after.next,
-            in_flight_is_in_the_next_entry(after, slots.next, end, following),
+            after.label == choose(passed == NO_DEPTH, label, passed),
+            implies(
+                passed != NO_DEPTH,
+                both(
+                    after.previous == label,
+                    after.state(life.other(c, after.kept)) == kept,
+                ),
+            ),
+            eager_invariant(after, end, in_flight(grid, end, following), entry),
         ),
     )
 
 
-@theorem("life", least=LEAST)
-def a_finish_without_overlap_donates_the_state_of_its_label(
-    design, c, label, previous, kept, completed, key
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
+def a_verify_that_finishes_donates_the_state_of_a_label_if_no_two_in_a_row_cross(
+    design,
+    c,
+    next_entry,
+    label,
+    previous,
+    kept,
+    new,
+    written,
+    written_before,
+    pre,
+    accepted,
+    following,
+    retained,
+    key,
 ):
-    """With a single slot there is no earlier state to fall back on, and none is donated."""
-    c = having(c, **SYNCHRONOUS)
-    slots = Slots(kept, NO_SLOT, next=0, kept=0, label=label, previous=previous)
-    donated = life.finished(design, c, slots, key)
+    """What a request donates whose last result is a verify's, another one in flight behind it or none, is the state of its
+    label, or of the one before where the key is shorter, even where a grammar keeps fewer tokens than accepted."""
+    c = having(c, **EAGER)
+    grid, end = design.grid("verify", c), pre + accepted
+    slots = eager(next_entry, label, previous, kept, new, written, written_before)
+    entry = slots.next
+    launched = life.verify_launched(design, c, slots, entry, end, following)
+    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
+    donated = life.finished(design, c, after, key)
+    passed = in_flight(grid, pre, retained)
     return Statement(
-        {"the_label_was_true": label_is_true(slots, completed)},
-        implies(donated.saved, donated.state == donated.recorded),
+        {
+            "no_two_in_a_row_cross": no_two_cross(grid, pre, accepted, following),
+            "a_verify_is_within_the_grid": accepted <= grid,
+            "no_more_is_kept_than_accepted": retained <= accepted,
+            "the_key_reaches_its_start": pre <= key,
+            "the_invariant_held": eager_invariant(
+                slots, pre, in_flight(grid, pre, accepted), slots.next
+            ),
+        },
+        both(
+            donated.saved == either(label != NO_DEPTH, both(passed != NO_DEPTH, passed <= key)),
+            implies(donated.saved, both(donated.state == donated.recorded, donated.state <= key)),
+        ),
     )
 
 
-@theorem("life", least=LEAST)
-def a_prompt_donates_its_checkpoint_and_nothing_else(design, c, wanted, depth, state):
-    """The result of a prompt donates the checkpoint that its launch wrote, as written, and only where one was wanted."""
+# What a prompt and a finish donate.
+
+
+@theorem("life", refuted_by=RELEASES[:6], least=LEAST)
+def a_prompt_donates_its_checkpoint_and_nothing_else(
+    design, c, next_entry, previous, kept, new, wanted, passes, depth, state, mixed
+):
+    """The result of a prompt whose slots had no label donates the checkpoint that its launch wrote, as written, and only
+    where one was saved, in one batch with other requests' steps or not."""
     c = having(c, **EAGER)
-    checkpoint = Checkpoint(wanted != 0, True, depth, state)
-    slots = life.prompt_launched(design, c, life.admitted(c), checkpoint)
-    donated = life.prompt_completed(design, c, slots)[1]
+    checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
+    slots = eager(next_entry, NO_DEPTH, previous, kept, new, 0, 0)
+    launched = life.prompt_launched(design, c, slots, checkpoint, mixed != 0)
+    donated = life.prompt_completed(design, c, launched)[1]
     written = both(donated.recorded == depth, donated.state == state)
     return Statement(
         {"the_depth_is_above_0": depth >= 1},
-        both(donated.saved == (wanted != 0), implies(donated.saved, written)),
+        both(
+            donated.saved == both(wanted != 0, passes != 0),
+            implies(donated.saved, written),
+        ),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.22", refuted_by=RELEASES[6:], least=LEAST)
+def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
+    design, c, next_entry, label, previous, kept, new, depth, state, mixed
+):
+    """Up to 0.5.22 a prompt in one batch with other requests' steps labels a slot that nobody wrote for it, and donates
+    whatever it held."""
+    c = having(c, **EAGER)
+    slots = eager(next_entry, label, previous, kept, new, 0, 0)
+    checkpoint = Checkpoint(True, True, depth, state)
+    launched = life.prompt_launched(design, c, slots, checkpoint, mixed != 0)
+    donated = life.prompt_completed(design, c, launched)[1]
+    return Statement(
+        {"the_batch_is_mixed": mixed != 0, "the_depth_is_above_0": depth >= 1},
+        both(donated.saved, donated.recorded == depth, donated.state == new),
     )
 
 
 @theorem("life", least=LEAST)
 def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
-    design, c, next_entry, label, kept, new, wanted, depth, state
+    design, c, next_entry, label, previous, kept, new, wanted, depth, state
 ):
     """The checkpoint of a later chunk of a prompt leaves the state of an earlier one where it is."""
     c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
+    slots = eager(next_entry, label, previous, kept, new, 0, 0)
     after = life.prompt_launched(design, c, slots, Checkpoint(wanted != 0, True, depth, state))
     return Statement(
-        {"the_next_entry_is_0_or_1": next_entry <= 1, "the_chunk_has_a_checkpoint": wanted != 0},
+        {"the_chunk_has_a_checkpoint": wanted != 0},
         both(after.state(life.other(c, after.kept)) == kept, after.state(after.kept) == state),
     )
 
 
 @theorem("life", proved_for="sglang-0.5.17", least=LEAST)
 def a_release_that_derives_what_it_keeps_keeps_what_a_prompt_wrote(
-    design, c, next_entry, label, kept, new, wanted, depth, state
+    design, c, next_entry, label, previous, kept, new, wanted, depth, state
 ):
     """The entry that 0.5.17 derives from the next one is that of the checkpoint a prompt has just written."""
     c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
+    slots = eager(next_entry, label, previous, kept, new, 0, 0)
     after = life.prompt_launched(design, c, slots, Checkpoint(wanted != 0, True, depth, state))
     return Statement({"the_chunk_has_a_checkpoint": wanted != 0}, after.state(after.kept) == state)
 
 
 @theorem("life", least=LEAST)
-def a_prompts_result_leaves_nothing_to_donate_twice(
+def a_finish_donates_the_last_label_that_its_key_reaches(
     design, c, next_entry, label, previous, kept, new, key
 ):
-    """What a prompt's result has donated is no longer the request's: neither its label nor the one before stays."""
+    """The state of the label is donated if the key reaches it, else that of the label before if the key reaches that one,
+    else nothing."""
     c = having(c, **EAGER)
-    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
-    after = life.prompt_completed(design, c, slots)[0]
+    slots = eager(next_entry, label, previous, kept, new, 0, 0)
+    donated = life.finished(design, c, slots, key)
+    falls_back = both(key < label, previous != NO_DEPTH, previous <= key)
     return Statement(
-        {"there_was_a_label": label >= 1},
+        {"there_is_a_label": label >= 1},
         both(
-            negation(life.finished(design, c, after, key).saved),
-            after.state(slots.kept) == life.UNWRITTEN,
+            donated.saved == either(label <= key, falls_back),
+            implies(label <= key, both(donated.recorded == label, donated.state == kept)),
+            implies(falls_back, both(donated.recorded == previous, donated.state == new)),
         ),
-    )
-
-
-@theorem("life", least=LEAST)
-def a_finish_donates_the_label_that_its_key_reaches(
-    design, c, next_entry, label, previous, kept, new, key
-):
-    """A request that finishes with a label, and a key no shorter than it, donates under that label."""
-    c = having(c, **EAGER)
-    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
-    donated = life.finished(design, c, slots, key)
-    return Statement(
-        {
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "there_is_a_label": label >= 1,
-            "the_key_reaches_it": label <= key,
-        },
-        both(donated.saved, donated.recorded == label, donated.state == kept),
-    )
-
-
-@theorem("life", least=LEAST)
-def a_finish_falls_back_on_the_label_before(design, c, next_entry, label, previous, kept, new, key):
-    """Where the key is shorter than the label and reaches the one before, the state of the one before is donated."""
-    c = having(c, **EAGER)
-    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
-    donated = life.finished(design, c, slots, key)
-    return Statement(
-        {
-            "the_key_is_shorter_than_the_label": key < label,
-            "there_was_a_label_before": previous >= 1,
-            "the_key_reaches_the_one_before": previous <= key,
-            "the_other_entry_has_its_state": new == previous,
-        },
-        both(donated.saved, donated.recorded == previous, donated.state == previous),
-    )
-
-
-@theorem("life", least=LEAST)
-def a_finish_with_a_key_shorter_than_both_labels_donates_nothing(
-    design, c, next_entry, label, previous, kept, new, key
-):
-    """No state of more tokens than the key has is donated, under whatever label."""
-    c = having(c, **EAGER)
-    slots = replace(_eager(next_entry, label, kept, new), previous=previous)
-    return Statement(
-        {
-            "the_key_is_shorter_than_the_label": key < label,
-            "the_key_is_shorter_than_the_one_before": key < previous,
-        },
-        negation(life.finished(design, c, slots, key).saved),
     )
 
 
@@ -510,29 +1035,10 @@ def an_old_finish_names_no_depth_beyond_its_key_or_its_state(
 ):
     """Up to 0.5.21 a finish cuts the label to the key: the state donated may have consumed more, never less."""
     c = having(c, **EAGER)
-    donated = life.finished(design, c, _eager(next_entry, label, kept, new), key)
+    donated = life.finished(design, c, eager(next_entry, label, 0, kept, new, 0, 0), key)
     return Statement(
-        {"the_next_entry_is_0_or_1": next_entry <= 1, "the_label_was_true": kept == label},
+        {"the_label_was_true": kept == label},
         both(donated.recorded <= key, donated.recorded <= donated.state),
-    )
-
-
-@theorem("life", proved_for=COMPLETED_SWAP, least=LEAST)
-def a_labelled_boundary_leaves_the_one_before_in_the_other_entry(
-    design, c, next_entry, label, kept, new, completed, ahead
-):
-    """Where a boundary is labelled, the label before it is remembered and its state is in the other entry."""
-    c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
-    after = life.step_completed(design, c, slots, completed + 1, ahead)
-    return Statement(
-        {
-            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
-            "there_was_a_label": label >= 1,
-            "the_step_is_a_boundary": divides(design.grid("decode", c), completed + 1),
-            "the_invariant_held": _eager_invariant(design, c, slots, completed, ahead + 1),
-        },
-        both(after.previous == label, after.state(life.other(c, after.kept)) == label),
     )
 
 
@@ -542,7 +1048,7 @@ def a_label_of_the_launched_length_is_ahead_of_its_step(
 ):
     """0.5.17 labels a boundary that was launched ahead one result too early."""
     c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
+    slots = eager(next_entry, label, 0, kept, new, 0, 0)
     after = life.step_completed(design, c, slots, seq_len, ahead)
     return Statement(
         {
@@ -550,157 +1056,4 @@ def a_label_of_the_launched_length_is_ahead_of_its_step(
             "the_step_ahead_is_a_boundary": divides(design.grid("decode", c), seq_len + 1),
         },
         after.label == seq_len + 1,
-    )
-
-
-@theorem("life", least=LEAST)
-def a_lazy_step_forgets_its_label_only_where_no_slot_can_be_had(
-    design, c, next_entry, second, label, kept, new, completed, ahead, fails
-):
-    """Where the allocation of a second slot does not fail, launching a boundary forgets no label."""
-    c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.step_launched(design, c, slots, completed + ahead + 1, fails != 0)
-    return Statement({"a_slot_can_be_had": fails == 0}, after.label == label)
-
-
-@theorem("life", least=LEAST)
-def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
-    design, c, next_entry, second, label, kept, new, completed, ahead, key
-):
-    """A lazy request whose last step is no boundary donates the label it has, a boundary in flight or not."""
-    c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.step_completed(design, c, slots, completed + 1, ahead, True)
-    donated = life.finished(design, c, after, key)
-    return Statement(
-        {
-            "there_is_a_label": label >= 1,
-            "the_key_reaches_it": label <= key,
-            "the_step_is_no_boundary": negation(divides(design.grid("decode", c), completed + 1)),
-            "the_invariant_held": _lazy_invariant(design, c, slots, completed, ahead + 1),
-        },
-        both(donated.saved, donated.recorded == label, donated.state == label),
-    )
-
-
-@theorem("life", least=LEAST)
-def a_boundary_in_flight_in_the_second_slot_does_not_cost_the_label(
-    design, c, next_entry, label, new, number, key
-):
-    """A lazy request that finishes one step before a boundary, written to its second slot, donates its label."""
-    c = having(c, **LAZY)
-    grid = design.grid("decode", c)
-    slots = _lazy(next_entry, 1, label, label, new)
-    after = life.step_completed(design, c, slots, number * grid - 1, 1, True)
-    donated = life.finished(design, c, after, key)
-    return Statement(
-        {
-            "the_grid_is_above_one_token": grid > 1,
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "there_is_a_label": label >= 1,
-            "the_key_reaches_it": label <= key,
-        },
-        both(donated.saved, donated.recorded == label, donated.state == label),
-    )
-
-
-@theorem("life", least=LEAST)
-def a_lazy_step_that_finishes_on_a_boundary_donates_it(
-    design, c, next_entry, second, label, kept, new, seq_len, ahead, key
-):
-    """A lazy request whose last step is a boundary that its key reaches donates under the depth of that boundary."""
-    c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.step_completed(design, c, slots, seq_len, ahead, True)
-    donated = life.finished(design, c, after, key)
-    return Statement(
-        {
-            "the_step_is_a_boundary": divides(design.grid("decode", c), seq_len),
-            "the_key_reaches_it": seq_len <= key,
-        },
-        both(donated.saved, donated.recorded == seq_len),
-    )
-
-
-@theorem("life", least=LEAST)
-def a_lazy_step_that_goes_on_may_still_donate(
-    design, c, next_entry, second, label, kept, new, seq_len, ahead, finishes
-):
-    """Only a request that finishes loses its donation to a boundary in flight."""
-    c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    after = life.step_completed(design, c, slots, seq_len, ahead, finishes != 0)
-    return Statement({"the_request_goes_on": finishes == 0}, after.donates)
-
-
-@theorem("life", proved_for="sglang-0.5.21", least=LEAST)
-def a_stale_lazy_label_is_not_donated(
-    design, c, next_entry, second, label, kept, new, completed, ahead, key
-):
-    """0.5.21 keeps the label of a state that a boundary in flight overwrites, and a finish donates nothing under it."""
-    c = having(c, **LAZY)
-    slots = _lazy(next_entry, second, label, kept, new)
-    forgetful = replace(slots, label=NO_DEPTH)
-    overwritten = both(second == 0, _boundary_ahead(design, c, completed, ahead + 1))
-    after = life.step_completed(design, c, slots, completed + 1, ahead, True)
-    donated = life.finished(design, c, after, key)
-    return Statement(
-        {
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "the_grid_is_above_one_token": design.grid("decode", c) > 1,
-            "at_most_two_steps_are_outstanding": ahead + 1 <= MOST_OUTSTANDING,
-            "the_key_reaches_the_label": after.label <= key,
-            "the_label_is_true_or_overwritten": either(
-                label_is_true(slots, completed), overwritten
-            ),
-            "the_rest_of_the_invariant_held": _lazy_invariant(
-                design, c, forgetful, completed, ahead + 1
-            ),
-        },
-        implies(donated.saved, donated.state == donated.recorded),
-    )
-
-
-@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
-def an_eager_verify_keeps_its_label_true(
-    design, c, next_entry, label, kept, new, pre, accepted, retained
-):
-    """A verify labels the state of the boundary it passed, even where a grammar keeps fewer tokens than accepted."""
-    c = having(c, **EAGER)
-    slots, entry = life.verify_planned(design, c, _eager(next_entry, label, kept, new), pre)
-    launched = life.verify_launched(design, c, slots, entry, pre, accepted)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained)
-    return Statement(
-        {
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "the_label_was_true": label_is_true(slots, pre),
-            "a_verify_is_within_the_grid": accepted <= design.grid("verify", c),
-            "no_more_is_kept_than_accepted": retained <= accepted,
-        },
-        both(label_is_true(after, pre + retained), after.kept != after.next),
-    )
-
-
-@theorem("life", least=LEAST)
-def an_eager_verify_labels_what_it_passes_and_remembers_the_label_before(
-    design, c, next_entry, label, kept, new, pre, accepted, depth
-):
-    """A boundary that a verify passes is labelled, and the label before it is still in the other entry."""
-    c = having(c, **EAGER)
-    slots, entry = life.verify_planned(design, c, _eager(next_entry, label, kept, new), pre)
-    launched = life.verify_launched(design, c, slots, entry, pre, accepted)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, accepted)
-    return Statement(
-        {
-            "the_next_entry_is_0_or_1": next_entry <= 1,
-            "the_depth_is_on_the_grid": divides(design.grid("verify", c), depth),
-            "the_depth_lies_beyond_the_start": depth > pre,
-            "the_depth_is_accepted": depth <= pre + accepted,
-        },
-        both(
-            after.label >= depth,
-            after.previous == label,
-            after.state(life.other(c, after.kept)) == kept,
-        ),
     )

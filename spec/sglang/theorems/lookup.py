@@ -1,6 +1,6 @@
 """What a follower is given ends before its prompt does; where it is told to branch, a node can be."""
 
-from spec.numbers import both, divides, negation
+from spec.numbers import both, divides
 from spec.sglang.rules import grids, insert, lookup
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
@@ -43,13 +43,4 @@ def the_last_depth_on_the_grid_within_the_hit_is_told(design, c, hit, node, dept
             "the_depth_is_within_the_hit": depth <= hit,
         },
         both(lookup.is_told(point, node), depth <= point, point <= hit, hit < point + grid),
-    )
-
-
-@theorem("lookup", least={"hit": 0, "node": 0})
-def a_follower_is_told_of_no_depth_that_it_is_given(design, c, hit, node):
-    """A follower that is given the state of the branching point, or of a later depth, is told nothing."""
-    point = lookup.branching_point(design.grid("extend", c), hit)
-    return Statement(
-        {"the_node_reaches_the_point": node >= point}, negation(lookup.is_told(point, node))
     )

@@ -3,7 +3,7 @@
 `earlier` and `own` are the lookaheads (steps) of the result before the boundary and of the boundary's own result.
 """
 
-from spec.numbers import both, divides, negation
+from spec.numbers import both, divides
 from spec.sglang.designs import current
 from spec.sglang.rules import grids, slots
 from spec.sglang.theorems.library import theorem
@@ -33,56 +33,19 @@ def a_boundary_swaps_the_slots_exactly_once(design, c, seq_len, earlier, own):
 
 
 @theorem("slots", least={"earlier": 0, "own": 0})
-def a_swap_that_follows_the_lookahead_is_single_if_the_lookahead_stays(
+def a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays(
     design, c, seq_len, earlier, own
 ):
-    """The released rule swaps exactly once where both results around a boundary had the same lookahead."""
-    grid = grids.track_grid(c)
+    """Under the released rule the result before a boundary swaps if a step was launched ahead of it, the boundary's own
+    if none was: both do where that step is lost in between, neither where one is won."""
+    grid, swaps = grids.track_grid(c), slots.swap_follows_the_lookahead
     return Statement(
         {
             "a_snapshot_is_taken": divides(grid, seq_len),
             "the_grid_is_above_one_token": grid > 1,
-            "the_lookahead_stays": (earlier == 0) == (own == 0),
-        },
-        slots.swap_follows_the_lookahead(grid, seq_len - 1, earlier)
-        != slots.swap_follows_the_lookahead(grid, seq_len, own),
-    )
-
-
-@theorem("slots", least={"earlier": 0, "own": 0})
-def a_swap_that_follows_the_lookahead_happens_twice_if_a_step_ahead_is_lost(
-    design, c, seq_len, earlier, own
-):
-    """Where a step was launched ahead of the result before a boundary and none ahead of its own, both swap."""
-    grid = grids.track_grid(c)
-    return Statement(
-        {
-            "a_snapshot_is_taken": divides(grid, seq_len),
-            "a_step_was_ahead_of_the_earlier_result": earlier == 1,
-            "no_step_was_ahead_of_its_own": own == 0,
         },
         both(
-            slots.swap_follows_the_lookahead(grid, seq_len - 1, earlier),
-            slots.swap_follows_the_lookahead(grid, seq_len, own),
-        ),
-    )
-
-
-@theorem("slots", least={"earlier": 0, "own": 0})
-def a_swap_that_follows_the_lookahead_never_happens_if_a_step_ahead_is_won(
-    design, c, seq_len, earlier, own
-):
-    """Where none was launched ahead of the result before a boundary and one ahead of its own, neither swaps."""
-    grid = grids.track_grid(c)
-    return Statement(
-        {
-            "a_snapshot_is_taken": divides(grid, seq_len),
-            "the_grid_is_above_one_token": grid > 1,
-            "no_step_was_ahead_of_the_earlier_result": earlier == 0,
-            "a_step_was_ahead_of_its_own": own == 1,
-        },
-        both(
-            negation(slots.swap_follows_the_lookahead(grid, seq_len - 1, earlier)),
-            negation(slots.swap_follows_the_lookahead(grid, seq_len, own)),
+            swaps(grid, seq_len - 1, earlier) == (earlier != 0),
+            swaps(grid, seq_len, own) == (own == 0),
         ),
     )

@@ -21,11 +21,15 @@ def the_saved_verify_step_has_consumed_exactly_the_recorded_depth(design, c, pre
 
 @theorem("verify", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"pre": 0})
 def verify_checkpoint_lands_on_a_node(design, c, pre, accepted):
-    """The state that a verify saves has consumed a depth that the tree can name."""
+    """The state that a verify saves has consumed a new depth that the tree can name, on the interval asked for."""
     checkpoint = verify_checkpoint(design, c, pre, accepted)
     return Statement(
         {"the_verify_crosses_the_grid": checkpoint.saved},
-        divides(grids.tree_page(c), checkpoint.state),
+        both(
+            divides(grids.tree_page(c), checkpoint.state),
+            divides(c.mamba_track_interval, checkpoint.state),
+            checkpoint.state > pre,
+        ),
     )
 
 
@@ -173,26 +177,6 @@ def no_slot_is_planned_without_a_crossing_within_reach(design, c, committed):
             depth - pre <= draft_tokens,
             verify.crosses(grid, pre, depth - pre),
         ),
-    )
-
-
-@theorem("verify", least={"pre": 0})
-def a_verify_saves_only_whole_intervals(design, c, pre, accepted):
-    """The depth of the state that a verify saves is new, and on the interval that the operator asked for."""
-    checkpoint = verify_checkpoint(design, c, pre, accepted)
-    return Statement(
-        {"the_verify_crosses_the_grid": checkpoint.saved},
-        both(divides(c.mamba_track_interval, checkpoint.recorded), checkpoint.recorded > pre),
-    )
-
-
-@theorem("verify", least={"pre": 0})
-def the_window_of_a_draft_extend_ends_one_token_short(design, c, pre, accepted):
-    """The convolution window that Inkling's draft extend writes ends one token before the depth recorded for it."""
-    grid = design.grid("window", c)
-    return Statement(
-        {"the_verify_crosses_the_window_grid": verify.crosses(grid, pre, accepted)},
-        verify.window_end(grid, pre, accepted) + 1 == verify.tracking_point(grid, pre, accepted),
     )
 
 
