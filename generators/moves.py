@@ -14,6 +14,8 @@ from spec.sglang.rules import grids, lookup
 
 NEVER_CHUNKED = -1
 MOST_BOUNDARIES = 8
+# Up to so many tokens of a verify every count that it can accept is tried, of more those at a bound of what it can do.
+EVERY_COUNT = 8
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
 
@@ -109,6 +111,13 @@ class Moves:
         self.first = self.verifies + 2 * self.page
         self._known_ends: dict[tuple[int, int], frozenset[Any]] = {}
         self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
+        self.every_count = self.verifies <= EVERY_COUNT
+        self.around = self._around()  # a boundary: the places at which verifies may end
+
+    def _around(self) -> list[int]:
+        if self.every_count:
+            return list(range(-self.near - 1, self.verifies + 2))
+        return [n * self.verifies + d for n in (-2, -1, 0) for d in (-1, 0)]
 
     def starts(self) -> Iterator[Move]:
         """A request with nothing to resume from, and ones that resume where a node can have a state."""
@@ -198,9 +207,8 @@ class Moves:
         for grid in (self.extend_grid, self.track):
             if grid > 1:
                 ends |= {n + d for n in range(grid, last, grid) for d in (-1, 0, 1)}
-        around = range(-self.near - 1, self.verifies + 2)
         for boundary in range(self.track, last + self.near, self.track):
-            ends |= {boundary + d for d in around}
+            ends |= {boundary + d for d in self.around}
         return {e for e in ends if e <= last}
 
     def _told(self, r: Request, end: int) -> list[int]:
@@ -226,13 +234,24 @@ class Moves:
     def _verifies(self, r: Request) -> Iterator[Move]:
         boundary, _ = self._boundaries(r.length, self.track)
         if not self.is_far(r.length):
-            yield from (Move("verify", accepted) for accepted in range(1, self.verifies + 1))
+            yield from (Move("verify", accepted) for accepted in self._counts(r.length))
         else:
             yield Move("verify", 1)
-        for distance in range(2 * self.verifies + 1, self.near + 1):
-            tokens = boundary - distance - r.length
-            if tokens > self.verifies:
+        for place in self.around:
+            tokens = boundary + place - r.length
+            if tokens > self.verifies and place < -2 * self.verifies:
                 yield Move("verify", tokens)
+
+    def _counts(self, length: int) -> list[int]:
+        """How many tokens the next verify may accept."""
+        if self.every_count:
+            return list(range(1, self.verifies + 1))
+        boundaries = range(
+            length // self.track * self.track, length + 4 * self.verifies + self.track, self.track
+        )
+        ends = {b + place - length for b in boundaries for place in self.around}
+        ends |= {1, 2, self.verifies}
+        return sorted(n for n in ends if 1 <= n <= self.verifies)
 
     def ends(self, r: Request) -> Iterator[Move]:
         """The ways to finish next."""

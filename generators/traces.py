@@ -229,5 +229,6 @@ class TraceSearch:
     def _waits(self, p: Pass, base: int, turned: int) -> Any:
         if p.kind != VERIFY:
             return p.kind, p.mixed, p.kind == PROMPT and self.moves.may_be_cut(p)
-        ends = [(d and d + p.start - base, *others) for d, *others in self.moves.ends_of(p)]
+        start = p.start - base
+        ends = [(None if d is None else d + start, *o) for d, *o in self.moves.ends_of(p)]
         return p.entry ^ turned, frozenset(ends)
