@@ -89,8 +89,7 @@ class Moves:
 
     `mixes`: whether a step may share its batch with a chunk of another prompt.
 
-    A prompt that is cut or resumed is followed up to its own donation: what it leaves in the slots is what an uncut
-    one leaves.  `period`: tokens after which all grids lie alike; `first`: the tokens from which on the rules of a life
+    `period`: tokens after which all grids lie alike; `first`: the tokens from which on the rules of a life
     do not see the start of the sequence.
     """
 
@@ -131,8 +130,6 @@ class Moves:
         if last is None or (last == PROMPT and self.may_be_cut(r.waiting[0])):
             yield from self._extends(r)
         if last is None:
-            return
-        if last == PROMPT and r.waiting[0].start:
             return
         if self.c.overlap and not r.alone:
             yield Move("other_batch")
@@ -201,7 +198,7 @@ class Moves:
             ends |= {first - 1, first, first + 1, second - 1, second}
         node, _ = self._boundaries(r.length, self.page)
         ends.add(node + self.extend_grid)
-        if r.waiting:
+        if r.length:
             return ends
         last = r.length + self.first + self.extend_grid + self.period
         for grid in (self.extend_grid, self.track):

@@ -165,8 +165,9 @@ class TraceSearch:
         periods, which is 0 in the first ones.  A label that no key can cut any more counts by what it would be donated
         as, a state that no label to come can name as stale (docs/theory.md).
         """
-        settled = self.scheduler.settled(r, finishes)
-        r = r if settled.donated else settled
+        r = self.scheduler.settled(r, finishes)
+        if codes := [code for d in r.donated if (code := self._code(d)) is not None]:
+            return finishes, codes[0]
         moves, slots = self.moves, r.slots
         verify = finishes and r.waiting[0].kind == VERIFY
         done = next((p.start for p in r.waiting if p.kind != PROMPT), r.length)
