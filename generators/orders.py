@@ -19,7 +19,7 @@ from generators.cases import Case, CaseFile, Event, shortest_first, spelled
 from generators.codes import Code
 from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
-from generators.groups import groups
+from generators.groups import groups, numbers_of_a_life
 from generators.limits import Limits, Progress, silent
 from generators.moves import Move
 from generators.preference import ranks, written_first
@@ -29,7 +29,7 @@ from generators.shrink import shrunk
 from generators.traces import Found, Trace, TraceSearch
 from generators.tree_orders import tree_cases, trees_left_out
 from spec.sglang.checkpoints import node_of
-from spec.sglang.designs import Design, current
+from spec.sglang.designs import Design
 from spec.sglang.life import UNWRITTEN
 from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import grids
@@ -337,7 +337,6 @@ _READ_AS_NUMBERS = ("extend_grid", "decode_grid", "verify_grid", "extend_row_str
 def _read_by_a_life(design: Design, c: Any) -> Any:
     """All that the life of a request reads of a design and a configuration."""
     rule = design.extend_rule_under_dcp if c.dcp_size > 1 else design.extend_rule
-    numbers = (current(getattr(design, name))(c) for name in _READ_AS_NUMBERS)
     unread: dict[str, Any] = {
         "name": "",
         "release": "",
@@ -349,8 +348,7 @@ def _read_by_a_life(design: Design, c: Any) -> Any:
     unread |= {"blind_verifiers": design.blind_verifiers & {c.speculative_algorithm}}
     return (
         replace(design, extend_rule=rule, extend_rule_under_dcp=rule, **unread),
-        *(c.strategy, c.overlap, c.speculative_num_draft_tokens),
-        *(grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size, *numbers),
+        *(c.strategy, c.overlap, *numbers_of_a_life(design, c).values()),
     )
 
 

@@ -71,6 +71,7 @@ class TraceSearch:
         design = _with_its_grids(design, c)
         self.scheduler = Scheduler(design, c)
         self.moves = Moves(self.scheduler, only_slots, mixes)
+        self._known_outcomes: dict[Any, Any] = {}
 
     def run(
         self, most_events: int, wanted: Collection[Code] = (), most_traces: int | None = None
@@ -82,7 +83,6 @@ class TraceSearch:
         found: list[Trace] = []
         frontier = [self._start(move) for move in self.moves.starts()]
         self._reached: dict[Any, list[frozenset[str]]] = {}
-        self._known_outcomes: dict[Any, Any] = {}
         events = 0
 
         def is_enough() -> bool:
@@ -100,7 +100,7 @@ class TraceSearch:
                     elif after.request.waiting:
                         after = replace(after, request=replace(after.request, donated=()))
                         finishes, goes = (
-                            self._is_new(self._key(after.request, end), after.causes)
+                            self._is_new(self.key(after.request, end), after.causes)
                             for end in (True, False)
                         )
                         if finishes or goes:
@@ -158,7 +158,7 @@ class TraceSearch:
         reached.append(causes)
         return True
 
-    def _key(self, r: Request, finishes: bool) -> Any:
+    def key(self, r: Request, finishes: bool) -> Any:
         """What tells this state of a request from every other that goes on differently, or that finishes differently.
 
         The results that come first in any case are taken as processed.  Depths count from `base`, a whole number of
