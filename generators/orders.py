@@ -21,7 +21,7 @@ from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.groups import groups, numbers_of_a_life
 from generators.limits import Limits, Progress, silent
-from generators.moves import Move
+from generators.moves import EVERY_COUNT, Move
 from generators.preference import ranks, written_first
 from generators.processes import cores, in_order
 from generators.search import MODELLED_STRATEGIES, check_accepted, check_size, unmodelled
@@ -35,6 +35,10 @@ from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import grids
 
 ALONE = "alone"
+NOT_EVERY_COUNT = (
+    f"not shown for verifies of more than {EVERY_COUNT} tokens: of the counts that they can accept those "
+    "at a bound of what they can do were tried"
+)
 _OF_AN_OWN_GROUP = 3
 _WORTH_A_PROCESS = 8  # groups that are searched before another process has started
 
@@ -85,11 +89,12 @@ class Orders:
     searched: int = 0
     closed: bool = True
     cut: bool = False
+    every_count: bool = True
 
     @property
     def complete(self) -> bool:
-        """Whether every group was searched, through all its orders of so many events."""
-        return self.searched == self.groups and not self.cut
+        """Whether every group was searched, through all its orders of so many events, every count tried."""
+        return self.searched == self.groups and not self.cut and self.every_count
 
     def notes(self, limits: Limits) -> tuple[str, ...]:
         """What the search of orders covered, in words."""
@@ -102,7 +107,8 @@ class Orders:
         if self.cut:
             return (f"{covered}, until {limits.cases} had been found",)
         further = ", and no longer trace reaches a new state" if self.closed else ""
-        return (f"{covered}, to {limits.events} events, at lengths around the grids{further}",)
+        told = f"{covered}, to {limits.events} events, at lengths around the grids{further}"
+        return (told,) if self.every_count else (told, NOT_EVERY_COUNT)
 
     def offer(self, klass: OrderClass, trace: Trace, values: dict[str, Any], members: int) -> None:
         """Enter a trace; of one class the shortest one stays, the first of equals."""
@@ -264,8 +270,9 @@ def find_orders(
                 run, traces = next(runs)
                 for klass, trace in traces:
                     found.offer(klass, trace, values, members)
-                found.closed = found.closed and run.closed and not own
+                found.closed = found.closed and run.closed and run.every_count and not own
                 found.cut = found.cut or not (run.closed or run.events == limits.events)
+                found.every_count = found.every_count and run.every_count
                 found.searched += 1
                 progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
     except KeyboardInterrupt:

@@ -35,11 +35,15 @@ class Trace:
 
 @dataclass(frozen=True)
 class Found:
-    """The traces of one configuration; `events` searched through, `closed`: whether no longer one can add any."""
+    """The traces of one configuration; `events` searched through, `closed`: whether no longer one can add any.
+
+    `every_count`: whether every count of tokens that a verify can accept was tried.
+    """
 
     traces: tuple[Trace, ...]
     events: int
     closed: bool
+    every_count: bool = True
 
 
 def _with_its_grids(design: Design, c: Any) -> Design:
@@ -109,7 +113,7 @@ class TraceSearch:
                 if not any(f.code is trace.code and f.causes <= trace.causes for f in found):
                     found.append(trace)
             frontier = following
-        return Found(tuple(found), events, not frontier)
+        return Found(tuple(found), events, not frontier, self.moves.every_count)
 
     def follow(self, moves: tuple[Move, ...]) -> Trace | None:
         """The trace up to the first wrong checkpoint of some events; None where there is none or they are impossible."""
