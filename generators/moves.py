@@ -234,9 +234,10 @@ class Moves:
             yield from (Move("verify", accepted) for accepted in self._counts(r.length))
         else:
             yield Move("verify", 1)
+        at_once = {-1, -self.verifies, -2 * self.verifies}
         for place in self.around:
             tokens = boundary + place - r.length
-            if tokens > self.verifies and place < -2 * self.verifies:
+            if tokens > self.verifies and (place < -2 * self.verifies or place in at_once):
                 yield Move("verify", tokens)
 
     def _counts(self, length: int) -> list[int]:
