@@ -153,7 +153,9 @@ class Moves:
         """Whether a verify that is planned at this length takes a second slot."""
         if not (self.lazy and self.verifies):
             return False
-        return bool(current(self.scheduler.design.verify_plans)(self.track, committed, self.verifies))
+        return bool(
+            current(self.scheduler.design.verify_plans)(self.track, committed, self.verifies)
+        )
 
     def base(self, length: int) -> int:
         """Whole periods below a length, none within the first ones."""
@@ -258,9 +260,7 @@ class Moves:
             yield Move("finish")
             return
         accepted = last.end - last.start
-        passed = range(
-            (last.start - accepted) // self.track * self.track, last.end + 2, self.track
-        )
+        passed = range((last.start - accepted) // self.track * self.track, last.end + 2, self.track)
         near = {
             b - last.start + of + d for b in passed for of in (0, accepted) for d in (-2, -1, 0, 1)
         }
