@@ -177,7 +177,7 @@ def plain_classes(subject: Subject, most_states: int) -> tuple[Classes, int]:
         tokens = tokens * 3 // 4
 
 
-def missed(subject: Subject, most_states: int, events: int = 16) -> tuple[Classes, bool]:
+def missed(subject: Subject, most_states: int, events: int = 10) -> tuple[Classes, bool]:
     """The classes that only the plain search finds, and whether the other one came to its end."""
     plain, _ = plain_classes(subject, most_states)
     run = TraceSearch(subject.design, subject.c, mixes=subject.mixes).run(events)

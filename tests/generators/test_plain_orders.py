@@ -12,8 +12,8 @@ from spec.sglang.configuration import Configuration
 from spec.sglang.designs import design_named
 from tests.generators.plain_orders import PlainSearch, Subject, drawn, missed
 
-EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "20"))
-ROOM = int(os.environ.get("GRIDPROOF_STATES", "120"))  # requests that the plain search looks at
+EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "12"))
+ROOM = int(os.environ.get("GRIDPROOF_STATES", "200"))  # requests that the plain search looks at
 
 
 def test_a_plain_search_finds_no_class_that_the_search_of_orders_misses():
@@ -35,7 +35,7 @@ ONE_OR_MORE = Configuration(chunked_prefill_size=-1, overlap=False)
 
 
 def classes(design, c):
-    found = TraceSearch(design_named(design), c).run(8).traces
+    found = TraceSearch(design_named(design), c).run(5).traces
     return {(t.code.id, "+".join(sorted(t.causes))) for t in found}
 
 
@@ -69,7 +69,7 @@ def test_configurations_that_give_a_life_the_same_numbers_are_searched_alike():
     """A tree page of four tokens is two pages on two ranks, or four on one; a grid is what several intervals give."""
     rng, compared = Random(3), 0
     known = {}
-    for _ in range(3_000):
+    for _ in range(12_000):
         subject = drawn(rng)
         c = replace(subject.c, chunked_prefill_size=None)
         if not c.speculates or c.speculative_num_draft_tokens > 2:
