@@ -12,8 +12,8 @@ from spec.sglang.configuration import Configuration
 from spec.sglang.designs import design_named
 from tests.generators.plain_orders import PlainSearch, Subject, drawn, missed
 
-EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "12"))
-ROOM = int(os.environ.get("GRIDPROOF_STATES", "200"))  # requests that the plain search looks at
+EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "3"))
+ROOM = int(os.environ.get("GRIDPROOF_STATES", "400"))  # requests that the plain search looks at
 
 
 def test_a_plain_search_finds_no_class_that_the_search_of_orders_misses():
