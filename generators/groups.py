@@ -13,42 +13,58 @@ from generators.blocks import Block, blocks
 from generators.domain import Domain
 from generators.preference import ranks, written_first
 from generators.search import MODELLED_STRATEGIES
-from spec.numbers import both, divides
-from spec.sglang.designs import Design
+from spec.numbers import both, choose, divides, either, gcd, largest, smallest
+from spec.sglang.designs import Design, current
 from spec.sglang.rules import grids
 
-# More steps (or verifies) between two boundaries, or boundaries between two nodes, than this change nothing.
-_FAR = 4
+# How many times another number (at least so many are told apart), and how many verifies of tokens, are many.
+_MANY, _FAR = 4, 6
+
+
+def numbers_of_a_life(design: Design, c: Any) -> dict[str, Any]:
+    """All numbers (tokens) that the life of a request reads of a design and a configuration."""
+    drafts = c.speculative_num_draft_tokens
+    speculates = drafts > 0
+    track = choose(speculates, design.grid("verify", c), design.grid("decode", c))
+    return {
+        "page": grids.tree_page(c),
+        "chunk": grids.cache_chunk_size(c),
+        "rows": c.mamba_chunk_size,
+        "stride": current(design.extend_row_stride)(c),
+        "extend": design.grid("extend", c),
+        "track": track,
+        "drafts": drafts,
+    }
 
 
 def signature(design: Design, c: Any) -> list[Any]:
-    """What orders of events depend on: how the grids of a configuration lie to each other and to a verify."""
-    page, extend = grids.tree_page(c), design.grid("extend", c)
-    chunk, drafts = grids.cache_chunk_size(c), c.speculative_num_draft_tokens
-    decode, verify = design.grid("decode", c), design.grid("verify", c)
-    boundaries = [numpy.minimum(decode, _FAR), *_verify_relations(page, verify, drafts)]
-    return [
-        *boundaries,
-        page == 1,
-        *(numpy.minimum(grid // page, _FAR) for grid in (extend, decode, verify)),
-        *(numpy.minimum(grids.period(c, grid), _FAR) for grid in (extend, decode, verify)),
-        extend == decode,
-        divides(extend, decode),
-        chunk == c.mamba_chunk_size,
-        chunk == extend,
-        divides(page, chunk),
-        c.dcp_size > 1,
-    ]
+    """What orders of events depend on: configurations alike in it have the same orders (docs/theory.md).
 
-
-def _verify_relations(page: Any, verify: Any, drafts: Any) -> list[Any]:
-    speculates = drafts > 0
-    between = verify // numpy.maximum(drafts, 1)
+    The tokens of a verify are told apart, and every number near them. Where each grid is made of whole smaller ones,
+    numbers far beyond the verifies count by how often one goes into the next, many times being many; elsewhere by how
+    often the largest number that goes into all of them goes into each.
+    """
+    read = numbers_of_a_life(design, c)
+    drafts = read.pop("drafts")
+    page, chunk, rows, stride, extend, track = read.values()
+    far = _FAR * (drafts + 1)
+    nested = both(
+        *(divides(page, extend), divides(chunk, extend), divides(extend, track)),
+        *(divides(rows, chunk), either(stride == rows, stride == chunk)),
+    )
+    unit: Any = 0
+    for number in read.values():
+        unit = gcd(unit, choose(number > 1, number, 0))
+    unit = largest(unit, 1)
+    apart = [*(number // unit for number in read.values()), smallest(unit, far)]
+    ratios = [(extend, page), (extend, chunk), (track, extend), (chunk, rows)]
+    within = [smallest(a // b, _MANY) for a, b in (*ratios, (stride, rows))]
+    within += [divides(page, chunk), divides(chunk, page)]
+    near = [smallest(number, far) for number in read.values()]
     return [
-        speculates,
-        numpy.where(speculates, numpy.minimum(between, _FAR), 0),
-        both(speculates, 2 * drafts > verify),
-        both(speculates, page <= drafts),
+        *(drafts, c.dcp_size > 1, nested),
+        *(choose(nested, 0, number) for number in apart),
+        *(choose(nested, number, 0) for number in (*within, *near)),
     ]
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
+from spec.sglang.checkpoints import verify_label
 from spec.sglang.designs import current
 from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
 from spec.sglang.rules import grids, lookup
 
 NEVER_CHUNKED = -1
 MOST_BOUNDARIES = 8
+# Up to so many tokens of a verify every count that it can accept is tried, of more those at a bound of what it can do.
+EVERY_COUNT = 8
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
 
@@ -85,8 +89,8 @@ class Moves:
 
     `mixes`: whether a step may share its batch with a chunk of another prompt.
 
-    A prompt that is cut or resumed is followed up to its own donation: what it leaves in the slots is what an uncut
-    one leaves.
+    `period`: tokens after which all grids lie alike; `first`: the tokens from which on the rules of a life
+    do not see the start of the sequence.
     """
 
     def __init__(self, scheduler: Scheduler, only_slots: bool = False, mixes: bool = False):
@@ -97,11 +101,22 @@ class Moves:
         self.extend_grid = int(design.grid("extend", c))
         self.track = int(design.grid("verify" if self.verifies else "decode", c))
         self.only_slots, self.mixes = only_slots, mixes
+        self.lazy = c.strategy == "extra_buffer_lazy"
         chunks = {int(grids.cache_chunk_size(c)), int(c.mamba_chunk_size)}
         others = set() if only_slots else {self.page, *chunks}
         self.grids = sorted({self.extend_grid, self.track, *others})
         self.node = math.lcm(self.extend_grid, self.page)
         self.period = math.lcm(self.page, *self.grids)
+        self.first = self.verifies + 2 * self.page
+        self._known_ends: dict[tuple[int, int], frozenset[Any]] = {}
+        self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
+        self.every_count = self.verifies <= EVERY_COUNT
+        self.around = self._around()  # a boundary: the places at which verifies may end
+
+    def _around(self) -> list[int]:
+        if self.every_count:
+            return list(range(-self.near - 1, self.verifies + 2))
+        return [n * self.verifies + d for n in (-2, -1, 0) for d in (-1, 0)]
 
     def starts(self) -> Iterator[Move]:
         """A request with nothing to resume from, and ones that resume where a node can have a state."""
@@ -110,7 +125,7 @@ class Moves:
             yield Move("match", self.node)
 
     def after(self, r: Request) -> Iterator[Move]:
-        """Everything that can come next, the shortest first."""
+        """Everything but a finish that can come next, the shortest first."""
         last = r.waiting[-1].kind if r.waiting else None
         if last is None or (last == PROMPT and self.may_be_cut(r.waiting[0])):
             yield from self._extends(r)
@@ -118,15 +133,11 @@ class Moves:
             if self.mixes and not self.verifies and not r.mixes:
                 yield Move("mixed_batch")
             return
-        yield from self._ends(r)
-        if last == PROMPT and r.waiting[0].start:
-            return
-        lazy = self.c.strategy == "extra_buffer_lazy"
         if self.c.overlap and not r.alone:
             yield Move("other_batch")
         if self.mixes and not self.verifies and not r.mixes:
             yield Move("mixed_batch")
-        if lazy and not r.allocation_fails:
+        if self.lazy and not r.allocation_fails:
             yield Move("allocation_failure")
         yield from self._verifies(r) if self.verifies else self._steps(r)
 
@@ -135,19 +146,71 @@ class Moves:
         chunked = self.c.chunked_prefill_size != NEVER_CHUNKED
         return chunked and not self.only_slots and chunk.start in (0, self.node)
 
+    def is_far(self, length: int) -> bool:
+        """Whether no verify behind a length, nor the one that led to it, can pass a boundary or be planned for one."""
+        behind = length % self.track
+        return behind >= self.verifies and behind + self.near < self.track
+
+    def plans(self, committed: int) -> bool:
+        """Whether a verify that is planned at this length takes a second slot."""
+        if not (self.lazy and self.verifies):
+            return False
+        return bool(
+            current(self.scheduler.design.verify_plans)(self.track, committed, self.verifies)
+        )
+
+    def base(self, length: int) -> int:
+        """Whole periods below a length, none within the first ones."""
+        return max(0, (length - self.first) // self.period * self.period)
+
+    def ends_of(self, verify: Pass) -> frozenset[Any]:
+        """What the result of a verify can do: the depth it labels, from its start on, and whether another is planned.
+
+        First with all of its tokens, then with what a stop token or a grammar keeps of them.
+        """
+        start, accepted = verify.start, verify.end - verify.start
+        known = start - self.base(start)
+        if (known, accepted) not in self._known_ends:
+            design, c = self.scheduler.design, self.c
+            ends = set()
+            for kept in range(1, accepted + 1):
+                crossed, depth = verify_label(design, c, start, accepted, kept)
+                label = int(depth) - start if crossed else None
+                ends.add((label, self.plans(start + kept), kept == accepted, False))
+            ends.add((None, False, False, label is not None and label > 2))
+            self._known_ends[known, accepted] = frozenset(ends)
+        return self._known_ends[known, accepted]
+
+    def place(self, r: Request, base: int) -> int | str:
+        """The length of a request, counted from `base`, or that it is far from every boundary."""
+        idle = self.verifies and r.waiting and r.waiting[-1].kind == VERIFY
+        if idle and self.is_far(r.length):
+            return f"far behind {r.length // self.track * self.track - base}"
+        return r.length - base
+
     def _extends(self, r: Request) -> Iterator[Move]:
+        for end in sorted(e for e in self._prompt_ends(r) if e > r.length):
+            yield Move("extend", end)
+            if not r.waiting and not self.only_slots:
+                yield from (Move("extend", end, branching=b) for b in self._told(r, end))
+
+    def _prompt_ends(self, r: Request) -> set[int]:
+        """Where a prompt may end, one end for all that do the same."""
         ends = {r.length + 1, *(r.length + self.extend_grid + d for d in (-1, 0, 1))}
         for grid in self.grids:
             first, second = self._boundaries(r.length, grid)
             ends |= {first - 1, first, first + 1, second - 1, second}
         node, _ = self._boundaries(r.length, self.page)
         ends.add(node + self.extend_grid)
-        boundary, _ = self._boundaries(r.length, self.track)
-        ends |= {boundary - k * self.verifies + d for k in (1, 2) for d in (-1, 0, 1)}
-        for end in sorted(e for e in ends if e > r.length):
-            yield Move("extend", end)
-            if not r.waiting and not self.only_slots:
-                yield from (Move("extend", end, branching=b) for b in self._told(r, end))
+        if r.length:
+            return ends
+        last = r.length + self.first + self.extend_grid + self.period
+        for grid in (self.extend_grid, self.track):
+            if grid > 1:
+                ends |= {n + d for n in range(grid, last, grid) for d in (-1, 0, 1)}
+        for boundary in range(self.track, last + self.near, self.track):
+            ends |= {boundary + d for d in self.around}
+        return {e for e in ends if e <= last}
 
     def _told(self, r: Request, end: int) -> list[int]:
         """The depths (tokens) at which a tree that knows more of the prompt tells it to keep a state."""
@@ -163,31 +226,45 @@ class Moves:
         undisturbed = not (r.alone or r.allocation_fails or r.mixes)
         if r.waiting[-1].kind != PROMPT and undisturbed:
             return  # two runs of steps with nothing in between are one
-        lengths = {b + d for b in self._boundaries(r.length, self.track) for d in (-1, 0, 1)}
+        first, _ = self._boundaries(r.length, self.track)
+        boundaries = range(first, first + self.period + self.track, self.track)
+        lengths = {b + d for b in boundaries for d in (-1, 0, 1)}
         for length in sorted(n for n in lengths if n > r.length):
             yield Move("decode", length)
 
     def _verifies(self, r: Request) -> Iterator[Move]:
         boundary, _ = self._boundaries(r.length, self.track)
-        near = boundary - 2 * self.verifies
-        if r.length < near - 1:
-            if r.length % self.track <= 2 * self.verifies:
-                yield Move("verify", self.verifies)
-            for length in (near - 1, near, boundary - self.verifies, boundary - 1):
-                yield Move("verify", length - r.length)
-            return
-        reach = {boundary + d - r.length for d in (-1, 0, 1)}
-        for accepted in sorted({self.verifies, *(n for n in reach if 1 <= n < self.verifies)}):
-            yield Move("verify", accepted)
+        if not self.is_far(r.length):
+            yield from (Move("verify", accepted) for accepted in self._counts(r.length))
+        else:
+            yield Move("verify", 1)
+        at_once = {-1, -self.verifies, -2 * self.verifies}
+        for place in self.around:
+            tokens = boundary + place - r.length
+            if tokens > self.verifies and (place < -2 * self.verifies or place in at_once):
+                yield Move("verify", tokens)
 
-    def _ends(self, r: Request) -> Iterator[Move]:
+    def _counts(self, length: int) -> list[int]:
+        """How many tokens the next verify may accept."""
+        if self.every_count:
+            return list(range(1, self.verifies + 1))
+        boundaries = range(
+            length // self.track * self.track, length + 4 * self.verifies + self.track, self.track
+        )
+        ends = {b + place - length for b in boundaries for place in self.around}
+        ends |= {1, 2, self.verifies}
+        return sorted(n for n in ends if 1 <= n <= self.verifies)
+
+    def ends(self, r: Request) -> Iterator[Move]:
+        """The ways to finish next."""
         last = self.scheduler.ends_with(r)
         if last.kind != VERIFY:
             yield Move("finish")
             return
         accepted = last.end - last.start
+        passed = range((last.start - accepted) // self.track * self.track, last.end + 2, self.track)
         near = {
-            b + d - last.start for b in self._boundaries(last.start, self.track) for d in (-1, 0, 1)
+            b - last.start + of + d for b in passed for of in (0, accepted) for d in (-2, -1, 0, 1)
         }
         for retained in sorted({1, accepted, *(n for n in near if 1 <= n < accepted)}):
             yield Move("finish", retained)

@@ -18,21 +18,25 @@ from generators.codes import Code
 from generators.design_files import own_rules
 from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import Inconclusive
-from generators.groups import representatives
+from generators.groups import numbers_of_a_life, representatives
 from generators.limits import Limits, Progress, silent
-from generators.moves import Move
+from generators.moves import EVERY_COUNT, Move
 from generators.processes import cores, in_order
 from generators.search import check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
 from generators.traces import Found, Trace, TraceSearch
 from generators.tree_orders import tree_cases, trees_left_out
 from spec.sglang.checkpoints import node_of
-from spec.sglang.designs import Design, current
+from spec.sglang.designs import Design
 from spec.sglang.life import UNWRITTEN
 from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import grids
 
 ALONE = "alone"
+NOT_EVERY_COUNT = (
+    f"not shown for verifies of more than {EVERY_COUNT} tokens: of the counts that they can accept those "
+    "at a bound of what they can do were tried"
+)
 _OF_AN_OWN_GROUP = 3
 _WORTH_A_PROCESS = 8  # groups that are searched before another process has started
 
@@ -74,8 +78,9 @@ class _Best:
 class Orders:
     """What was found so far in a domain of so many configurations.
 
-    `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a state; `cut`: whether a search ended at the most cases wanted;
-    `ended`: why the search ended before its time, if it was not asked to.
+    `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a
+    state; `cut`: whether a search ended at the most cases wanted; `ended`: why the search ended before its time, if it
+    was not asked to; `every_count`: whether each number of tokens that a verify can accept was tried.
     """
 
     configurations: int
@@ -85,6 +90,7 @@ class Orders:
     closed: bool = True
     cut: bool = False
     ended: str | None = None
+    every_count: bool = True
 
     @property
     def groups(self) -> int:
@@ -93,8 +99,8 @@ class Orders:
 
     @property
     def complete(self) -> bool:
-        """Whether every group was searched, through all its orders of so many events."""
-        return self.searched == self.groups and not self.cut
+        """Whether every group was searched, through all its orders of so many events, every count tried."""
+        return self.searched == self.groups and not self.cut and self.every_count
 
     def notes(self, limits: Limits) -> tuple[str, ...]:
         """What the search of orders covered, in words."""
@@ -108,7 +114,8 @@ class Orders:
         if self.cut:
             return (f"{covered}, until {limits.cases} had been found",)
         further = ", and no longer trace reaches a new state" if self.closed else ""
-        return (f"{covered}, to {limits.events} events, at lengths around the grids{further}",)
+        told = f"{covered}, to {limits.events} events, at lengths around the grids{further}"
+        return (told,) if self.every_count else (told, NOT_EVERY_COUNT)
 
     def offer(self, klass: OrderClass, trace: Trace, values: dict[str, Any], members: int) -> None:
         """Enter a trace; of one class the shortest one stays, the first of equals."""
@@ -233,8 +240,8 @@ def find_orders(
 ) -> Orders:
     """The orders of events that end with a wrong checkpoint.
 
-    Stops at a limit, at Ctrl-C or where processes are killed, with what was found so far and `complete` false.  `jobs`: processes; None: one for
-    each core, where there is work for them.
+    Stops at a limit, at Ctrl-C or where processes are killed, with what was found so far and `complete` false.  `jobs`:
+    processes; None: one for each core, where there is work for them.
     """
     own = own_rules(design)
     most = _OF_AN_OWN_GROUP if own else 1
@@ -252,8 +259,9 @@ def find_orders(
                 run, traces = next(runs)
                 for klass, trace in traces:
                     found.offer(klass, trace, values, members)
-                found.closed = found.closed and run.closed and not own
+                found.closed = found.closed and run.closed and run.every_count and not own
                 found.cut = found.cut or not (run.closed or run.events == limits.events)
+                found.every_count = found.every_count and run.every_count
                 found.searched += 1
                 progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
     except KeyboardInterrupt:
@@ -326,7 +334,6 @@ _READ_AS_NUMBERS = ("extend_grid", "decode_grid", "verify_grid", "extend_row_str
 def _read_by_a_life(design: Design, c: Any) -> Any:
     """All that the life of a request reads of a design and a configuration."""
     rule = design.extend_rule_under_dcp if c.dcp_size > 1 else design.extend_rule
-    numbers = (current(getattr(design, name))(c) for name in _READ_AS_NUMBERS)
     unread: dict[str, Any] = {
         "name": "",
         "release": "",
@@ -340,8 +347,7 @@ def _read_by_a_life(design: Design, c: Any) -> Any:
     unread |= {"blind_verifiers": design.blind_verifiers & {c.speculative_algorithm}}
     return (
         replace(design, extend_rule=rule, extend_rule_under_dcp=rule, **unread),
-        *(c.strategy, c.overlap, c.speculative_num_draft_tokens),
-        *(grids.tree_page(c), grids.cache_chunk_size(c), c.mamba_chunk_size, *numbers),
+        *(c.strategy, c.overlap, *numbers_of_a_life(design, c).values()),
     )
 
 

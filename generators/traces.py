@@ -16,7 +16,10 @@ from generators.codes import Code
 from generators.moves import Move, Moves
 from spec.sglang.checkpoints import Checkpoint
 from spec.sglang.designs import Design
-from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
+from spec.sglang.life import UNWRITTEN
+from spec.sglang.request import PROMPT, VERIFY, Donation, Pass, Request, Scheduler, Write
+
+NEVER = 1 << 62  # a depth (tokens) beyond all that a trace reaches
 
 
 @dataclass(frozen=True)
@@ -32,18 +35,36 @@ class Trace:
 
 @dataclass(frozen=True)
 class Found:
-    """The traces of one configuration; `events` searched through, `closed`: whether no longer one can add any."""
+    """The traces of one configuration; `events` searched through, `closed`: whether no longer one can add any.
+
+    `every_count`: whether every count of tokens that a verify can accept was tried.
+    """
 
     traces: tuple[Trace, ...]
     events: int
     closed: bool
+    every_count: bool = True
+
+
+def _with_its_grids(design: Design, c: Any) -> Design:
+    """The design with the grids of one configuration worked out."""
+
+    def grid(reader: str) -> Any:
+        tokens = design.grid(reader, c)
+        return lambda c: tokens
+
+    return replace(design, **{f"{r}_grid": grid(r) for r in ("extend", "decode", "verify")})
 
 
 @dataclass(frozen=True)
 class _Node:
+    """A request with how it came to be; whether it is the first one to finish, and to go on, as it does."""
+
     request: Request
     moves: tuple[Move, ...] = ()
     causes: frozenset[str] = frozenset()
+    finishes: bool = True
+    goes: bool = True
 
 
 class TraceSearch:
@@ -51,8 +72,10 @@ class TraceSearch:
 
     def __init__(self, design: Design, c: Any, only_slots: bool = False, mixes: bool = False):
         self.design, self.c = design, c
+        design = _with_its_grids(design, c)
         self.scheduler = Scheduler(design, c)
         self.moves = Moves(self.scheduler, only_slots, mixes)
+        self._known_outcomes: dict[Any, Any] = {}
 
     def run(
         self, most_events: int, wanted: Collection[Code] = (), most_traces: int | None = None
@@ -78,13 +101,19 @@ class TraceSearch:
                     trace = self._trace(after) if donated else None
                     if trace is not None:
                         wrong.append(trace)
-                    elif after.moves[-1].event != "finish" and self._is_new(after):
-                        following.append(replace(after, request=replace(after.request, donated=())))
+                    elif after.moves[-1].event != "finish":
+                        after = replace(after, request=replace(after.request, donated=()))
+                        finishes = bool(after.request.waiting) and self._is_new(
+                            self.key(after.request, True), after.causes
+                        )
+                        goes = self._is_new(self.key(after.request, False), after.causes)
+                        if finishes or goes:
+                            following.append(replace(after, finishes=finishes, goes=goes))
             for trace in sorted(wrong, key=lambda t: (len(t.causes), t.tokens)):
                 if not any(f.code is trace.code and f.causes <= trace.causes for f in found):
                     found.append(trace)
             frontier = following
-        return Found(tuple(found), events, not frontier)
+        return Found(tuple(found), events, not frontier, self.moves.every_count)
 
     def follow(self, moves: tuple[Move, ...]) -> Trace | None:
         """The trace up to the first wrong checkpoint of some events; None where there is none or they are impossible."""
@@ -103,8 +132,12 @@ class TraceSearch:
         return self._after(start, move) if move.tokens else start
 
     def _successors(self, node: _Node) -> Iterator[_Node]:
-        for move in self.moves.after(node.request):
-            yield self._after(node, move)
+        if node.finishes and node.request.waiting:
+            for move in self.moves.ends(node.request):
+                yield self._after(node, move)
+        if node.goes:
+            for move in self.moves.after(node.request):
+                yield self._after(node, move)
 
     def _after(self, node: _Node, move: Move) -> _Node:
         special = move.special(node.request)
@@ -121,47 +154,86 @@ class TraceSearch:
                 return Trace(node.moves, code, node.causes, checkpoint, node.request.length)
         return None
 
-    def _is_new(self, node: _Node) -> bool:
+    def _is_new(self, key: Any, causes: frozenset[str]) -> bool:
         """Whether no state like this one was reached before by the same special events, or by fewer."""
-        reached = self._reached.setdefault(self._key(node.request), [])
-        if any(causes <= node.causes for causes in reached):
+        reached = self._reached.setdefault(key, [])
+        if any(known <= causes for known in reached):
             return False
-        reached.append(node.causes)
+        reached.append(causes)
         return True
 
-    def _key(self, r: Request) -> Any:
-        """What tells this state of a request from every other that goes on differently."""
-        period = self.moves.period
-        base = r.length // period * period
-        slots, done = r.slots, r.waiting[0].start if r.waiting else r.length
-        named = [depth for depth in (slots.label, slots.previous) if depth > 0]
-        old = sorted({int(d) for d in named if d <= done})
+    def key(self, r: Request, finishes: bool) -> Any:
+        """What tells this state of a request from every other that goes on differently, or that finishes differently.
 
-        def relative(depth: Any) -> Any:
-            """A depth beyond what has a result, else which of the named ones it is; no other can become right."""
-            if depth <= 0:
-                return "none", int(depth)
-            has_a_node = depth >= self.moves.page
-            if depth > done:
-                return int(depth) - base, has_a_node
-            if depth in old:
-                return "old", old.index(depth), depth % self.moves.page, has_a_node
-            return "stale"
-
+        The results that come first in any case are taken as processed.  Depths count from `base`, a whole number of
+        periods, which is 0 in the first ones.  A label that no key can cut any more counts by what it would be donated
+        as, a state that no label to come can name as stale (docs/theory.md).
+        """
+        r = self.scheduler.settled(r, finishes)
+        if codes := [code for d in r.donated if (code := self._code(d)) is not None]:
+            return finishes, codes[0]
+        moves, slots = self.moves, r.slots
+        verify = finishes and r.waiting[0].kind == VERIFY
+        done = next((p.start for p in r.waiting if p.kind != PROMPT), r.length)
+        base = moves.base(done)
+        reach = done - moves.verifies  # every label to come is beyond it
+        in_reach = reach // moves.page * moves.page
         # Entries are named by where the next snapshot goes: the two are alike.
         turned = int(slots.next)
-        states = [slots.first, slots.second]
-        depths = (*(states if not turned else states[::-1]), slots.label, slots.previous)
-        entries = (e ^ turned for e in (slots.kept, slots.written, slots.written_before))
+        first, second = int(slots.first), int(slots.second)
+        states = (second, first) if turned else (first, second)
+
+        def state(depth: int) -> Any:
+            if depth < 0:
+                return "none", depth
+            return depth - base if depth >= in_reach else "stale"
+
+        def label(depth: int) -> Any:
+            if depth <= 0:
+                return "none", depth
+            return depth - base if depth > done else self._outcomes(depth, states, r.writes)
+
+        told = [
+            (
+                *(w.recorded - base, state(w.state), w.by.kind, w.by.start % moves.page == 0),
+                w.by.entry ^ turned if r.waiting and r.waiting[0].kind == PROMPT else None,
+            )
+            for w in r.writes
+            if w.recorded > reach
+        ]
         return (
-            *(r.length - base, r.alone, r.allocation_fails, r.mixes, bool(slots.donates)),
-            *map(relative, depths),
-            *map(int, entries),
-            *((r.committed - base,) if self.moves.verifies else ()),
-            *(self._waits(p, base, turned) for p in r.waiting),
+            finishes,
+            bool(slots.donates),
+            None if verify else moves.place(r, base),
+            None if finishes else (r.alone, r.allocation_fails, r.mixes),
+            *map(state, states),
+            *map(label, (int(slots.label), int(slots.previous))),
+            *(int(e) ^ turned for e in (slots.kept, slots.written, slots.written_before)),
+            tuple(told),
+            *(self._waits(p, base, turned) for p in (r.waiting[:1] if verify else r.waiting)),
+            moves.plans(r.waiting[-1].start) if r.waiting and not finishes else None,
         )
 
+    def _outcomes(self, label: int, states: tuple[int, ...], writes: tuple[Write, ...]) -> Any:
+        """What a label is donated as with the states that its slot can hold: those there are, none, a later one."""
+        booked = tuple(w for w in writes if w.recorded == label)
+        right = tuple(s for s in states if any(w.recorded == w.state == s for w in writes))
+        known = label, states, booked, right
+        if known not in self._known_outcomes:
+            later = Write(Pass(VERIFY, 0, 0), NEVER, NEVER)
+            self._known_outcomes[known] = tuple(
+                self._code(Donation(Checkpoint(True, True, label, s, label), (*writes, later)))
+                for s in (*states, UNWRITTEN, NEVER)
+            )
+        return self._known_outcomes[known]
+
+    def _code(self, donation: Donation) -> str | None:
+        wrong = is_wrong(self.design, self.c, donation.checkpoint)
+        return code_of(self.c, donation).id if wrong else None
+
     def _waits(self, p: Pass, base: int, turned: int) -> Any:
-        if p.kind == VERIFY:
-            return p.start - base, p.end - base, p.entry ^ turned
-        return p.kind, p.mixed, p.kind == PROMPT and self.moves.may_be_cut(p)
+        if p.kind != VERIFY:
+            return p.kind, p.mixed, p.kind == PROMPT and self.moves.may_be_cut(p)
+        start = p.start - base
+        ends = [(None if d is None else d + start, *o) for d, *o in self.moves.ends_of(p)]
+        return p.entry ^ turned, frozenset(ends)

@@ -8,10 +8,11 @@ Source: SGLang 0.5.17 to 0.5.23, see `rules/slots.py`; `mem_cache/memory_pool.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, either, implies, negation
+from spec.records import replace
 from spec.sglang.checkpoints import Checkpoint, decode_checkpoint, verify_checkpoint, verify_label
 from spec.sglang.designs import Design, current
 from spec.sglang.rules.slots import NO_DEPTH

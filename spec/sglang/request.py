@@ -13,10 +13,11 @@ Source: SGLang 0.5.17 to 0.5.23, `managers/scheduler.py` (`event_loop_overlap`, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from spec.records import replace
 from spec.sglang import life
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -165,11 +166,13 @@ class Scheduler:
         most, here = int(self.c.speculative_num_draft_tokens), r.length // self.verify_grid
         far = min(to, (here + 1) * self.verify_grid - 2 * most)
         idle = (far - r.length - 1) // most
+        if idle <= 0:
+            return r
         settled = self._before_a_launch(r)
         near = [
             p for p in settled.waiting if p.kind == PROMPT or p.start // self.verify_grid != here
         ]
-        if idle <= 0 or near or r.allocation_fails:
+        if near or r.allocation_fails:
             return r
         length = r.length + idle * most
         last = Pass(VERIFY, length - most, length, int(settled.slots.next))
@@ -195,6 +198,10 @@ class Scheduler:
     def ends_with(self, r: Request) -> Pass:
         """The pass at whose result the request finishes, if it does so now."""
         return self._last_results(r).waiting[0]
+
+    def settled(self, r: Request, finishes: bool) -> Request:
+        """The request once the results are processed that come before it finishes, or before its next launch."""
+        return self._last_results(r) if finishes else self._before_a_launch(r)
 
     def finish(self, r: Request, retained: int | None = None, grammar: bool = False) -> Request:
         """Finish at the next result, whatever is in flight behind it.

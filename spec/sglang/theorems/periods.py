@@ -1,0 +1,273 @@
+"""What a search of orders takes for one: a request some whole periods later, and one whose two slots are exchanged.
+
+`shift` is a number of tokens by which a whole request is later.  Each theorem is about one rule of a life; that a
+life made of such rules goes on alike is the induction over its events that stays outside the solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from spec.numbers import Truth, both, divides, implies
+from spec.sglang import life
+from spec.sglang.checkpoints import (
+    Checkpoint,
+    extend_checkpoint,
+    misplaced,
+    verify_checkpoint,
+    verify_label,
+)
+from spec.sglang.designs import current
+from spec.sglang.life import Slots
+from spec.sglang.rules import grids
+from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.theorems.library import having, theorem
+from spec.sglang.theorems.life import EAGER, LAZY
+from spec.theorem import Statement
+
+LEAST = dict.fromkeys(
+    (
+        *("pre", "prefix", "committed", "state", "previous", "lookahead", "fails"),
+        *("first", "second", "next_entry", "kept", "label", "written", "written_before"),
+    ),
+    0,
+)
+
+
+def _later(a: Checkpoint, b: Checkpoint, shift: Any) -> Truth:
+    """Whether a checkpoint is saved, and stops the engine, where another one does, so many tokens deeper."""
+    same = both(a.wanted == b.wanted, implies(a.wanted, a.passes == b.passes))
+    deeper = both(b.recorded == a.recorded + shift, b.state == a.state + shift)
+    return both(same, implies(a.wanted, deeper))
+
+
+@theorem("periods", least=LEAST)
+def a_verify_saves_the_same_whole_grids_later(design, c, pre, accepted, shift):
+    """A verify that starts whole verify grids later saves the state of the same draft step, as much deeper."""
+    first = verify_checkpoint(design, c, pre, accepted)
+    later = verify_checkpoint(design, c, pre + shift, accepted)
+    return Statement(
+        {"it_is_whole_grids_later": divides(design.grid("verify", c), shift)},
+        _later(first, later, shift),
+    )
+
+
+@theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
+def a_verify_labels_the_same_whole_grids_later_from_the_first_period_on(
+    design, c, pre, accepted, retained, shift
+):
+    """Up to 0.5.21 a label looks for a boundary from all accepted tokens before the end; once that is no longer
+    before the first token, a verify whole grids later labels as much deeper, or none as well."""
+    crossed, depth = verify_label(design, c, pre, accepted, retained)
+    again, deeper = verify_label(design, c, pre + shift, accepted, retained)
+    labels, labels_later = both(crossed, depth != NO_DEPTH), both(again, deeper != NO_DEPTH)
+    return Statement(
+        {
+            "it_is_whole_grids_later": divides(design.grid("verify", c), shift),
+            "the_start_is_not_before_the_first_token": accepted <= pre + retained,
+        },
+        both(labels == labels_later, implies(labels, deeper == depth + shift)),
+    )
+
+
+@theorem("periods", least=LEAST)
+def a_second_slot_is_planned_alike_whole_grids_later(design, c, committed, shift):
+    """Whether a lazy request plans a second slot does not change by whole verify grids."""
+    grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
+    plans = current(design.verify_plans)
+    return Statement(
+        {"it_is_whole_grids_later": divides(grid, shift)},
+        plans(grid, committed, tokens) == plans(grid, committed + shift, tokens),
+    )
+
+
+@theorem("periods", least=LEAST)
+def a_step_snapshots_labels_and_swaps_alike_whole_grids_later(design, c, seq_len, lookahead, shift):
+    """A decode step whole decode grids later snapshots and swaps as the first one, and labels as much deeper."""
+    grid = design.grid("decode", c)
+    snapshots, swaps, label = (
+        current(rule) for rule in (design.decode_snapshots, design.swap, design.label)
+    )
+    depth, deeper = label(grid, seq_len, lookahead), label(grid, seq_len + shift, lookahead)
+    return Statement(
+        {"it_is_whole_grids_later": divides(grid, shift)},
+        both(
+            snapshots(grid, seq_len) == snapshots(grid, seq_len + shift),
+            swaps(grid, seq_len, lookahead) == swaps(grid, seq_len + shift, lookahead),
+            (depth == NO_DEPTH) == (deeper == NO_DEPTH),
+            implies(depth != NO_DEPTH, deeper == depth + shift),
+        ),
+    )
+
+
+@theorem("periods", least=LEAST)
+def an_extend_donates_the_same_whole_grids_later(design, c, prefix, end, shift):
+    """An extend whole donation grids later donates where the first one does, the state of as much deeper a depth."""
+    first = extend_checkpoint(design, c, prefix, end)
+    later = extend_checkpoint(design, c, prefix + shift, end + shift)
+    return Statement(
+        {
+            "it_is_whole_grids_later": divides(design.grid("extend", c), shift),
+        },
+        _later(first, later, shift),
+    )
+
+
+@theorem("periods", least=LEAST)
+def a_donation_ends_wrong_alike_whole_pages_later_once_a_node_is_as_short(
+    design, c, depth, key, state, shift
+):
+    """A donation whole tree pages later ends on a wrong node where the first one does, if that one has a node."""
+    page = grids.tree_page(c)
+
+    def wrong(by: Any) -> Truth:
+        return misplaced(design, c, Checkpoint(True, True, depth + by, state + by, key + by))
+
+    return Statement(
+        {
+            "it_is_whole_pages_later": divides(page, shift),
+            "a_node_is_as_short_as_the_depth": page <= depth,
+            "a_node_is_as_short_as_the_key": page <= key,
+        },
+        wrong(0) == wrong(shift),
+    )
+
+
+@theorem("periods", least=LEAST)
+def a_label_that_the_key_reaches_is_donated_whatever_the_key(design, c, key, label, previous):
+    """A label of what has a result is donated under its own depth, so that of the key nothing is seen."""
+    depth = current(design.finish_depth)(key, label, previous)
+    return Statement({"the_key_reaches_the_label": label <= key}, depth == label)
+
+
+@theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
+def a_label_to_come_lies_beyond_a_verify_before_what_has_a_result(
+    design, c, pre, accepted, retained
+):
+    """What the result of a verify labels, if it does, is deeper than one verify before that one's start."""
+    crossed, depth = verify_label(design, c, pre, accepted, retained)
+    return Statement(
+        {
+            "no_more_is_accepted_than_drafted": accepted <= c.speculative_num_draft_tokens,
+            "it_labels": crossed,
+        },
+        depth + c.speculative_num_draft_tokens > pre,
+    )
+
+
+@theorem("periods", least=LEAST)
+def a_state_before_the_page_of_a_label_is_never_its_own(design, c, depth, state):
+    """A state that ends before the tree page of a depth is wrong under that depth, how far before it may be."""
+    page = grids.tree_page(c)
+    checkpoint = Checkpoint(True, True, depth, state, depth)
+    return Statement(
+        {
+            "the_state_is_before_the_page": state < depth // page * page,
+        },
+        misplaced(design, c, checkpoint),
+    )
+
+
+def _turned(slots: Slots) -> Slots:
+    """The slots with the two entries exchanged."""
+    entries = {n: 1 - getattr(slots, n) for n in ("next", "kept", "written", "written_before")}
+    return replace(slots, first=slots.second, second=slots.first, **entries)
+
+
+def _alike(a: Slots, b: Slots) -> Truth:
+    numbers = ("first", "second", "next", "kept", "label", "previous", "written", "written_before")
+    return both(*(getattr(a, n) == getattr(b, n) for n in numbers), a.donates == b.donates)
+
+
+def _slots(first: Any, second: Any, next_entry: Any, kept: Any, label: Any, written: Any) -> Slots:
+    return Slots(first, second, next_entry, kept, label, NO_DEPTH, written, 1 - written)
+
+
+def _entries(*entries: Any) -> dict[str, Truth]:
+    return {"entries_are_0_or_1": both(*(entry <= 1 for entry in entries))}
+
+
+@theorem("periods", least=LEAST)
+def an_eager_step_does_not_tell_the_two_slots_apart(
+    design, c, first, second, next_entry, kept, label, written, seq_len, lookahead
+):
+    """With the two entries exchanged a launch and a result of a step leave what they leave, exchanged."""
+    c = having(c, **EAGER)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    launched, other = (life.step_launched(design, c, s, seq_len) for s in (slots, _turned(slots)))
+    done, other_done = (
+        life.step_completed(design, c, s, seq_len, lookahead) for s in (slots, _turned(slots))
+    )
+    return Statement(
+        _entries(next_entry, kept, written),
+        both(_alike(_turned(launched), other), _alike(_turned(done), other_done)),
+    )
+
+
+@theorem("periods", least=LEAST)
+def a_lazy_step_does_not_tell_the_two_slots_apart(
+    design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
+):
+    """With the two entries of a lazy request exchanged a launch and a result leave what they leave, exchanged."""
+    c = having(c, **LAZY)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    launched, other = (
+        life.step_launched(design, c, s, seq_len, fails != 0) for s in (slots, _turned(slots))
+    )
+    done, other_done = (
+        life.step_completed(design, c, s, seq_len, lookahead) for s in (slots, _turned(slots))
+    )
+    return Statement(
+        _entries(next_entry, kept, written),
+        both(_alike(_turned(launched), other), _alike(_turned(done), other_done)),
+    )
+
+
+def _verified(design: Any, c: Any, slots: Slots, lengths: tuple[Any, ...], fails: Truth) -> Slots:
+    committed, pre, accepted, retained = lengths
+    planned, entry = life.verify_planned(design, c, slots, committed, fails)
+    launched = life.verify_launched(design, c, planned, entry, pre, accepted)
+    return life.verify_completed(design, c, launched, entry, pre, accepted, retained)
+
+
+@theorem("periods", least=LEAST)
+def an_eager_verify_does_not_tell_the_two_slots_apart(
+    design, c, first, second, next_entry, kept, label, written, pre, accepted, retained
+):
+    """With the two entries exchanged a verify leaves what it leaves, exchanged."""
+    c = having(c, **EAGER)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    lengths = pre, pre, accepted, retained
+    after, other = (_verified(design, c, s, lengths, False) for s in (slots, _turned(slots)))
+    return Statement(_entries(next_entry, kept, written), _alike(_turned(after), other))
+
+
+@theorem("periods", least=LEAST)
+def a_lazy_verify_does_not_tell_the_two_slots_apart(
+    design, c, first, second, next_entry, kept, label, committed, pre, accepted, retained, fails
+):
+    """With the two entries of a lazy request exchanged a verify leaves what it leaves, exchanged."""
+    c = having(c, **LAZY)
+    slots = _slots(first, second, next_entry, kept, label, 0)
+    lengths = committed, pre, accepted, retained
+    after, other = (_verified(design, c, s, lengths, fails != 0) for s in (slots, _turned(slots)))
+    return Statement(_entries(next_entry, kept), _alike(_turned(after), other))
+
+
+@theorem("periods", least=LEAST)
+def a_finish_does_not_tell_the_two_slots_apart(
+    design, c, first, second, next_entry, kept, label, written, key
+):
+    """What a finished request donates does not depend on which of the entries it is in."""
+    c = having(c, **EAGER)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    mine, other = (life.finished(design, c, s, key) for s in (slots, _turned(slots)))
+    return Statement(
+        _entries(next_entry, kept),
+        both(
+            mine.wanted == other.wanted,
+            mine.recorded == other.recorded,
+            mine.state == other.state,
+        ),
+    )
