@@ -304,6 +304,16 @@ def test_mixed_batches_do_not_break_the_proposed_swap(kind):
     assert search.run(8).traces == ()
 
 
+def test_verifies_are_not_searched_in_mixed_batches():
+    """What docs/limits.md says is not modelled."""
+    drafts = replace(DEFAULTS, speculative_num_draft_tokens=4, speculative_algorithm="EAGLE")
+    search = TraceSearch(CURRENT, drafts, mixes=True)
+    admitted = search.scheduler.admit()
+    verified = search.scheduler.verify(search.scheduler.extend(admitted, 9), 2)
+    for request in (admitted, verified):
+        assert "mixed_batch" not in {move.event for move in search.moves.after(request)}
+
+
 def test_mixed_batches_break_no_more_than_one_request_alone_does():
     found = TraceSearch(CURRENT, replace(DEFAULTS, **KINDS[0]), mixes=True).run(6).traces
     assert {trace.code for trace in found} == {codes.SLOT_OVERWRITTEN}

@@ -18,8 +18,10 @@ from tests.engines.sglang.test_orders import ORDERS, SWAPS
 
 # isort: split
 from gridproof_sglang_loop import Launch
+from sglang.srt.managers.schedule_policy import PrefillAdder
 
 DESIGN = comparison.DESIGN
+ROUNDS_ITS_CUTS = hasattr(PrefillAdder, "floor_chunked_tokens")  # from 0.5.23 on
 KINDS = (("extra_buffer", True), ("extra_buffer_lazy", True), ("extra_buffer", False))
 GRID = 4  # tokens: every length lies within two of a boundary
 PROMPTS = range(2, 7)
@@ -77,6 +79,16 @@ def test_the_orders_of_a_default_launch_do_what_the_model_says_pass_by_pass(orde
     else:
         company = (first,)
     play(order.launch, (Play(company),))
+
+
+BESIDE_TWO_LONG_PROMPTS = Play((Arrival(7, 40), *2 * (Arrival(5000, 5001, 0, 12),)))
+
+
+@pytest.mark.parametrize(("page", "dcp", "stops"), ((16, 2, True), (64, 2, False), (16, 1, False)))
+def test_under_dcp_a_page_below_the_chunk_lets_two_prompts_be_cut_at_once(page, dcp, stops):
+    """From 0.5.23 on a cut is rounded to the chunk, and what is left of the budget goes to the next prompt."""
+    of = Launch(page, dcp, 256, 64, mixed_chunk=True, chunked_prefill_size=2048)
+    assert play(of, (BESIDE_TWO_LONG_PROMPTS,)).two_are_cut == (stops and ROUNDS_ITS_CUTS)
 
 
 WRONG = {
