@@ -13,6 +13,7 @@ from typing import Any
 from generators import expectations, stories
 from generators.cases import Case, spelled
 from generators.coverage import Instance
+from generators.mechanisms import observed
 from generators.mechanisms.base import Check, Mechanism, completed, lands, numbers, on
 from spec.sglang.designs import Design
 from spec.sglang.request import Scheduler
@@ -84,6 +85,27 @@ _STORIES = (
 )
 
 
+# Two prompts that wait while a request decodes: page, DCP size, from what the last chunk of the second goes on, and
+# other releases. 0.5.23 rounds a cut to the chunk and hands what is left of the budget to the next prompt; 0.5.18 stops
+# where an extend starts off the tree page.
+_WAITING: tuple[tuple[int, int, int, dict[str, observed.Seen]], ...] = (
+    (16, 2, 3150, {"0.5.23": "fault"}),
+    (64, 2, 3006, {"0.5.23": observed.resumed(4864), "0.5.18": "fault"}),
+    (16, 1, 3150, {}),
+)
+
+
+def _waiting(page: int, dcp: int, resumed: int, others: dict[str, observed.Seen]) -> Check:
+    launch = completed({"page_size": page, "dcp_size": dcp})
+    return Check(
+        f"{spelled(launch)}-prompts{LONG}",
+        {"configuration": numbers(launch), "chunked_prefill_size": CHUNK, "prompt": LONG},
+        observed.by_release(observed.resumed(resumed), others),
+        observed.resumes_rightly,
+        tier="tiny",
+    )
+
+
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = [
         Check(
@@ -103,7 +125,15 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
         )
         for story in _STORIES
     ]
-    return {"test_a_follower_of_chunked_prompts_is_served_the_state_of_its_own_prefix": checks}
+    return {
+        "test_a_follower_of_chunked_prompts_is_served_the_state_of_its_own_prefix": checks,
+        "test_two_prompts_that_wait_together_are_both_served": [_waiting(*run) for run in _WAITING],
+    }
 
 
-MECHANISM = Mechanism("chunked", _groups, in_every_tier=True, support=("gridproof_sglang_loop.py",))
+MECHANISM = Mechanism(
+    "chunked",
+    _groups,
+    in_every_tier=True,
+    support=("gridproof_sglang_loop.py", "gridproof_sglang_script.py"),
+)
