@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from generators.cases import Case
 from generators.coverage import up_to
 from generators.mechanisms import (
+    batches,
     decode,
     evictions,
     extend,
@@ -30,6 +31,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     decode.MECHANISM,
     verify.MECHANISM,
     extend.MECHANISM,
+    batches.MECHANISM,
     results.MECHANISM,
     slots.MECHANISM,
     orders.MECHANISM,
