@@ -8,6 +8,7 @@ from generators.cases import Case
 from generators.coverage import up_to
 from generators.mechanisms import (
     batches,
+    branches,
     decode,
     evictions,
     extend,
@@ -32,6 +33,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     verify.MECHANISM,
     extend.MECHANISM,
     batches.MECHANISM,
+    branches.MECHANISM,
     results.MECHANISM,
     slots.MECHANISM,
     orders.MECHANISM,

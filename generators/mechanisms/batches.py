@@ -92,16 +92,16 @@ def _reads_a_row(which: str) -> Callable[..., Truth]:
     return predicate
 
 
-_CONFIGURATIONS = [
+CONFIGURATIONS = [
     dict(zip(("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size"), v, strict=True))
-    for v in ((64, 1, 256, 64), (128, 1, 256, 64), (64, 2, 256, 64), (128, 2, 256, 64))
+    for v in ((16, 1, 256, 64), (128, 1, 256, 64), (64, 2, 256, 64), (128, 2, 256, 64))
 ]
 MECHANISM = Mechanism(
     "batches",
     _groups,
     space=Space(
         "batches",
-        _CONFIGURATIONS,
+        CONFIGURATIONS,
         {
             "first_prefix": (0, 64, 128),
             "first_end": (10, 64, 130, 192, 256, 300, 400),
