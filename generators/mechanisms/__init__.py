@@ -15,9 +15,12 @@ from generators.mechanisms import (
     flush,
     grids,
     guards,
+    host,
+    nested,
     orders,
     ownership,
     results,
+    sessions,
     slots,
     tree,
     verifies,
@@ -43,6 +46,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ownership.MECHANISM,
     flush.MECHANISM,
     windows.MECHANISM,
+    nested.MECHANISM,
+    host.MECHANISM,
+    sessions.MECHANISM,
 )
 
 
@@ -55,7 +61,8 @@ def _emitted(mechanism: Mechanism, cases: Sequence[Case], target: str, tier: str
     chosen = list({case.id: case for case in cases if takes(mechanism, case)}.values())
     covered = tier != CASES and target == "sglang" and mechanism.space is not None
     instances = up_to(mechanism.space, tier) if covered and mechanism.space else []
-    if target not in mechanism.targets or not (chosen or instances):
+    always = mechanism.in_every_tier and tier != CASES
+    if target not in mechanism.targets or not (chosen or instances or always):
         return None
     groups = mechanism.groups(chosen, instances)
     if target == "model":

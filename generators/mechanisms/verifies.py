@@ -9,7 +9,7 @@ from typing import Any
 from generators import codes, expectations, retelling, stories
 from generators.cases import Case, spelled
 from generators.coverage import Instance, Space
-from generators.mechanisms import slots, spaces
+from generators.mechanisms import observed, slots, spaces
 from generators.mechanisms.base import CASES, Check, Mechanism, completed, lands, numbers, on
 from spec.numbers import Truth, both
 from spec.sglang.rules import grids, verify
@@ -90,6 +90,36 @@ _LONG = (
 )
 
 
+# A session's turns (outside the model): overlap, what each verify accepts, the number of the stop token among what the
+# first accepts, and from what the next turn goes on.
+_TURNS = (
+    (False, (4,), 2, observed.resumed(103, 104)),
+    (True, (4, 3), 2, observed.resumed(103, 107)),
+    (True, (4, 3), 4, observed.resumed(105, 107)),
+    (True, (1, 1), 1, observed.resumed(102)),
+)
+
+
+def _turns() -> Iterator[Check]:
+    """The turn that follows a verified one, on the default interval with four draft tokens."""
+    for overlap, accepts, stop, seen in _TURNS:
+        launch = {**_EAGER, "overlap": overlap}
+        words = ("accept" + "-".join(map(str, accepts)), f"stop{stop}")
+        yield Check(
+            "-".join((spelled(observed.LAUNCH), slots.kind_of(launch), "draft4-prompt100", *words)),
+            {
+                "configuration": {**observed.LAUNCH, **launch},
+                "prompt": 100,
+                "accepts": list(accepts),
+                "draft_tokens": 4,
+                "retained": stop,
+            },
+            observed.by_release(seen, {}),
+            observed.resumes_rightly,
+            tier="tiny",
+        )
+
+
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = [
         _check(case.configuration, story, None, CASES)
@@ -99,7 +129,12 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     for instance in (*_LONG, *instances):
         story, full = story_of(instance), instance.lengths["full"]
         checks.append(_check(instance.configuration, story, full, instance.tier))
-    return {"test_a_follower_of_verifies_resumes_where_its_state_stopped": checks}
+    return {
+        "test_a_follower_of_verifies_resumes_where_its_state_stopped": checks,
+        "test_the_turn_after_a_verified_one_goes_on_from_what_its_state_has_consumed": list(
+            _turns()
+        ),
+    }
 
 
 def _configurations() -> Iterator[dict[str, Any]]:

@@ -1,0 +1,45 @@
+"""Predictions for what lies outside the model: what was seen on each release.
+
+Source: the emitted tests' own runs on the released wheels 0.5.17 to 0.5.23.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from generators.mechanisms.base import NotComparable
+from spec.sglang.designs import Design
+
+LAUNCH = {
+    "page_size": 64,
+    "dcp_size": 1,
+    "mamba_track_interval": 256,
+    "mamba_chunk_size": 64,
+}
+FOREIGN = -2  # a state that consumed other tokens than the request starts with
+NOT_DRIVEN = None  # the release has no such code, or keeps it where the test does not look
+
+Seen = Any  # as a test records it; "fault" where an assertion of the engine stops it
+
+
+def resumed(node: int, state: int | None = None) -> Seen:
+    """That a request goes on from `node` tokens with a state that has consumed `state`, or as many."""
+    return {"node": node, "state": node if state is None else state}
+
+
+def by_release(seen: Seen, others: Mapping[str, Seen]) -> Callable[[Design], Seen]:
+    """What is seen on a design; `others`: by release, where it is not the same on all."""
+
+    def observe(design: Design) -> Seen:
+        found = others.get(design.release, seen)
+        if found is NOT_DRIVEN:
+            raise NotComparable
+        return found
+
+    return observe
+
+
+def resumes_rightly(seen: Seen) -> bool:
+    """Whether a request goes on from as many tokens as its state has consumed."""
+    return seen != "fault" and bool(seen["node"] == seen["state"])
