@@ -19,7 +19,7 @@ from generators.mechanisms.base import (
     numbers,
     on,
 )
-from spec.numbers import both, divides
+from spec.numbers import divides
 from spec.sglang.checkpoints import Checkpoint, branching_checkpoint, extend_checkpoint
 from spec.sglang.designs import CURRENT, Design
 from spec.sglang.rules import grids
@@ -137,9 +137,9 @@ MECHANISM = Mechanism(
         {
             "dcp_widens_the_page": spaces.dcp_widens_the_page,
             "page_is_above_the_chunk": spaces.page_is_above_the_chunk,
-            "it_donates": lambda c, **n: extend_checkpoint(
-                CURRENT, c, n["prefix"], n["end"]
-            ).wanted,
+            "it_donates": lambda c, **n: (
+                extend_checkpoint(CURRENT, c, n["prefix"], n["end"]).wanted
+            ),
             "the_point_lies_beyond_the_prefix": lambda c, **n: n["point"] > n["prefix"],
             "the_point_lies_before_the_end": lambda c, **n: n["point"] < n["end"],
             "the_point_is_whole_chunks_away": lambda c, **n: divides(

@@ -137,11 +137,14 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     }
 
 
+SHORT_GRID = dict(zip(_NAMES, (1, 1, 8, 4), strict=True))  # which two verifies of 4 can pass twice
+
+
 def _configurations() -> Iterator[dict[str, Any]]:
     """Launches with drafts that are long for the track grid and with short ones, with each kind of slots."""
     for values, drafts in (
         *(((64, 1, 64, 64), 40), ((64, 1, 64, 64), 16), ((64, 2, 64, 64), 40)),
-        *(((1, 1, 8, 8), 6), ((1, 1, 8, 4), 4), ((1, 1, 12, 4), 5)),
+        *(((1, 1, 8, 8), 6), (tuple(SHORT_GRID.values()), 4), ((1, 1, 12, 4), 5)),
     ):
         for launch in slots.LAUNCHES:
             yield {**dict(zip(_NAMES, values, strict=True)), _DRAFT: drafts, **launch}
@@ -151,6 +154,12 @@ def _crosses(start: Callable[..., Any], tokens: Callable[..., Any]) -> Callable[
     return lambda c, **n: verify.crosses(grids.track_grid(c), start(n), tokens(n))
 
 
+def crosses_behind(tokens: str, *before: str) -> Callable[..., Truth]:
+    """Whether a verify crosses that accepts `tokens`, behind a prompt and others that accept those of `before`."""
+    return _crosses(lambda n: n["prompt"] + sum(n[name] for name in before), lambda n: n[tokens])
+
+
+CONFIGURATIONS = tuple(_configurations())
 _SIZES = (1, 2, 3, 4, 5, 6, 16, 33, 40)
 MECHANISM = Mechanism(
     "verifies",
@@ -158,7 +167,7 @@ MECHANISM = Mechanism(
     codes.SLOTS,
     space=Space(
         "verifies",
-        tuple(_configurations()),
+        CONFIGURATIONS,
         {
             "prompt": (3, 6, 7, 8, 10, 40, 60, 63, 64, 100, 120, 127),
             "full": (0,),
@@ -202,5 +211,6 @@ MECHANISM = Mechanism(
             ),
         },
     ),
+    support=("gridproof_sglang_verify.py",),
     tells=lambda case: retelling.verifies_of(case) is not None,
 )
