@@ -115,6 +115,8 @@ class Moves:
         if last is None or (last == PROMPT and self.may_be_cut(r.waiting[0])):
             yield from self._extends(r)
         if last is None:
+            if self.mixes and not self.verifies and not r.mixes:
+                yield Move("mixed_batch")
             return
         yield from self._ends(r)
         if last == PROMPT and r.waiting[0].start:

@@ -344,6 +344,8 @@ def _read_by_a_life(design: Design, c: Any) -> Any:
         "guards": (),
         "tree_core": "",
         "tree_cores": (),
+        "writes_mixed_prompts": True,
+        "undoes_mixed_allocations": True,
     }
     unread |= dict.fromkeys(("flush_grid", "window_grid", *_READ_AS_NUMBERS), grids.track_interval)
     unread |= {"blind_verifiers": design.blind_verifiers & {c.speculative_algorithm}}

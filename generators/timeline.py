@@ -109,7 +109,7 @@ def _does(event: Event, begin: int, most_accepted: int | None) -> str:
         "match": "a follower matches a cached prefix",
         "split": "a node of the tree is split",
         "evict": "a node of the tree is evicted",
-        "mixed_batch": "the next step shares its batch with a chunk of another prompt",
+        "mixed_batch": "what is launched next shares its batch: a step with a chunk of another prompt, or a prompt with others' steps",
         "allocation_failure": "a second slot cannot be allocated",
     }
     return known.get(event.event, event.event)

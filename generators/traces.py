@@ -78,7 +78,7 @@ class TraceSearch:
                     trace = self._trace(after) if donated else None
                     if trace is not None:
                         wrong.append(trace)
-                    elif after.request.waiting and self._is_new(after):
+                    elif after.moves[-1].event != "finish" and self._is_new(after):
                         following.append(replace(after, request=replace(after.request, donated=())))
             for trace in sorted(wrong, key=lambda t: (len(t.causes), t.tokens)):
                 if not any(f.code is trace.code and f.causes <= trace.causes for f in found):

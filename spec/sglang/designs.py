@@ -47,8 +47,8 @@ class Design:
     """Which rule each reader uses: a function that stands under the field's name in `rules/`, with its arguments.
 
     The grid rules take a configuration and give tokens.  `blind_verifiers`: speculative algorithms whose worker never
-    sees a crossing, so that verify saves nothing.  `swap` to `fallback_slot` are rules of the ping-pong slots, see
-    `life.py`.
+    sees a crossing, so that verify saves nothing.  `swap` to `undoes_mixed_allocations` are rules of the ping-pong
+    slots, see `life.py`.
     """
 
     name: str
@@ -88,6 +88,8 @@ class Design:
     failure_forgets_the_label: bool = True
     fallback_slot: bool = True
     skips_rows_of_the_finished: bool = True
+    writes_mixed_prompts: bool = True
+    undoes_mixed_allocations: bool = True
     tree_core: str = "rust"
     tree_cores: tuple[str, ...] = ("python", "rust")
     blind_verifiers: frozenset[str] = frozenset()
@@ -119,6 +121,8 @@ class Design:
             "failed_allocation": f"{forgets} the label",
             "fallback_slot": "yes" if self.fallback_slot else "no",
             "verify_after_the_end": "skipped" if self.skips_rows_of_the_finished else "written",
+            "prompt_in_a_mixed_batch": "written" if self.writes_mixed_prompts else "not written",
+            "lazy_slot_in_a_mixed_batch": "given back" if self.undoes_mixed_allocations else "held",
             "tree_core": self.tree_core,
             "tree_cores": ", ".join(self.tree_cores),
         }
@@ -130,7 +134,7 @@ def _releases() -> dict[str, Design]:
     def earlier(release: str, than: Design, **changes: Any) -> Design:
         return replace(than, name=f"sglang-{release}", release=release, **changes)
 
-    v22 = earlier("0.5.22", newest)
+    v22 = earlier("0.5.22", newest, writes_mixed_prompts=False, undoes_mixed_allocations=False)
     v21 = earlier(
         "0.5.21",
         v22,

@@ -14,7 +14,7 @@ from typing import Any
 from spec.numbers import Number, Truth, both, choose, either, implies, negation
 from spec.sglang.checkpoints import Checkpoint, decode_checkpoint, verify_checkpoint, verify_label
 from spec.sglang.designs import Design, current
-from spec.sglang.rules.slots import NO_DEPTH, no_label
+from spec.sglang.rules.slots import NO_DEPTH
 
 UNWRITTEN = -1  # the state of a slot that no forward pass wrote
 NO_SLOT = -2  # an entry that holds no slot
@@ -102,10 +102,17 @@ def keeping(label: Number, previous: Number = NO_DEPTH) -> Slots:
     return Slots(label, previous, next=1, kept=0, label=label, previous=previous)
 
 
-def prompt_launched(design: Design, c: Any, slots: Slots, checkpoint: Checkpoint) -> Slots:
-    """After the launch of an extend: its checkpoint, if any, is written and kept."""
+def prompt_launched(
+    design: Design, c: Any, slots: Slots, checkpoint: Checkpoint, mixed: Truth = False
+) -> Slots:
+    """After the launch of an extend: its checkpoint, if any, is written and kept.
+
+    `mixed`: in one batch with steps of other requests, where up to 0.5.22 it is kept and not written.
+    """
     entry = slots.next
     written = slots.put(entry, checkpoint.state)
+    if not design.writes_mixed_prompts:
+        written = slots.where(mixed, written)
     following = entry if is_lazy(c) else other(c, entry)
     written = replace(written, next=following, label=checkpoint.recorded)
     return _keep(design, c, written, entry).where(checkpoint.saved, slots)
@@ -119,21 +126,44 @@ def prompt_completed(design: Design, c: Any, slots: Slots) -> tuple[Slots, Check
     return replace(after, label=NO_DEPTH, previous=NO_DEPTH), donated
 
 
+def _with_a_second_slot(design: Design, c: Any, slots: Slots, allocation_fails: Truth) -> Slots:
+    """Lazy slots that a boundary step is launched with: the next entry is the one that was free."""
+    second = other(c, slots.next)
+    moved = replace(slots.put(second, UNWRITTEN), next=second)
+    moved = _keep(design, c, moved, moved.kept)
+    in_place = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
+    return in_place.where(allocation_fails, moved).where(_alone(c, slots), slots)
+
+
 def step_launched(
     design: Design, c: Any, slots: Slots, seq_len: Number, allocation_fails: Truth = False
 ) -> Slots:
     """After the launch of the decode step that brings the request to `seq_len` tokens."""
     before = slots
     if is_lazy(c):
-        alone = _alone(c, slots)
-        moved = replace(slots, next=other(c, slots.next))
-        moved = _keep(design, c, moved, moved.kept)
-        in_place = replace(slots, label=NO_DEPTH) if design.failure_forgets_the_label else slots
-        slots = in_place.where(allocation_fails, moved).where(alone, slots)
+        slots = _with_a_second_slot(design, c, slots, allocation_fails)
     snapshot = decode_checkpoint(design, c, seq_len)
     written = replace(slots, written=slots.next, written_before=slots.written)
     written = written.put(written.next, snapshot.state)
     return written.where(snapshot.saved, before)
+
+
+def mixed_launched(
+    design: Design, c: Any, slots: Slots, seq_len: Number, allocation_fails: Truth = False
+) -> Slots:
+    """After the launch of the step at `seq_len` tokens in one batch with a chunk of another prompt.
+
+    The batch has no mask for it, so that it writes no state, and its result does nothing to slots.  A lazy request has
+    been given its second slot before; from 0.5.23 on that is given back.
+    """
+    if not is_lazy(c):
+        return slots
+    given = _with_a_second_slot(design, c, slots, allocation_fails)
+    if design.undoes_mixed_allocations:
+        before = other(c, given.next)
+        back = replace(given.put(given.next, NO_SLOT), next=before)
+        given = given.where(_alone(c, given), back)
+    return given.where(current(design.decode_snapshots)(design.grid("decode", c), seq_len), slots)
 
 
 def step_completed(
@@ -143,20 +173,26 @@ def step_completed(
     seq_len: Number,
     lookahead: Number,
     finishes: Truth = False,
+    mixed_ahead: Truth = False,
 ) -> Slots:
-    """After the result of the step at `seq_len` tokens, `lookahead` later steps having been launched."""
+    """After the result of the step at `seq_len` tokens, `lookahead` later steps having been launched.
+
+    `mixed_ahead`: whether that later step runs in a mixed batch.
+    """
     grid = design.grid("decode", c)
     depth = current(design.label)(grid, seq_len, lookahead)
     labels = depth != NO_DEPTH
     ahead = both(lookahead != 0, current(design.decode_snapshots)(grid, seq_len + 1))
-    entry = choose(ahead, slots.written_before, slots.written)
+    written_ahead = both(ahead, negation(mixed_ahead))
+    entry = choose(written_ahead, slots.written_before, slots.written)
     if not design.stores_the_kept_entry:
         entry = slots.next
     labelled = replace(slots, label=depth, kept=entry)
     if is_lazy(c):
         in_place = _alone(c, slots)
         if design.stores_the_kept_entry:
-            overwritten = both(negation(labels), ahead, slots.next == slots.kept)
+            taken = written_ahead if design.undoes_mixed_allocations else ahead
+            overwritten = both(negation(labels), taken, slots.next == slots.kept)
         else:
             overwritten = both(labels, in_place)
         labelled = replace(labelled, next=entry).put(other(c, entry), NO_SLOT)
@@ -168,27 +204,6 @@ def step_completed(
     swaps = current(design.swap)(grid, seq_len, lookahead)
     after = replace(after, next=choose(swaps, other(c, slots.next), slots.next))
     return _keep(design, c, after, after.kept)
-
-
-def mixed_completed(
-    design: Design,
-    c: Any,
-    slots: Slots,
-    seq_len: Number,
-    lookahead: Number,
-    finishes: Truth = False,
-) -> Slots:
-    """After the result of a step that ran in one batch with a chunk of another prompt, as `step_completed`.
-
-    Its batch has no mask for it: no state was written, so that it labels none and does not swap for one.
-    """
-
-    def swaps_for_another(grid: Number, seq_len: Number, lookahead: Number) -> Truth:
-        its_own = current(design.decode_snapshots)(grid, seq_len)
-        return both(current(design.swap)(grid, seq_len, lookahead), negation(its_own))
-
-    unmasked = replace(design, label=no_label, swap=swaps_for_another)
-    return step_completed(unmasked, c, slots, seq_len, lookahead, finishes)
 
 
 def verify_planned(

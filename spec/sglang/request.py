@@ -12,7 +12,7 @@ Source: SGLang 0.5.17 to 0.5.23, `managers/scheduler.py` (`event_loop_overlap`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
@@ -36,7 +36,7 @@ NOTHING = Checkpoint(False, True, 0, 0)  # what a pass leaves that keeps no stat
 class Pass:
     """A launched forward pass that brings its request from `start` to `end`; `entry`: where it writes, if it does.
 
-    `mixed`: a step whose batch holds a chunk of another prompt, which writes no checkpoint.
+    `mixed`: its batch holds steps and a chunk of a prompt; a step writes no checkpoint then.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Request:
 
     `waiting`: passes without a result, the oldest first; `alone`: whether another batch was launched behind them;
     `allocation_fails`: whether the next second slot cannot be had; `mixes`: whether the next step runs in one batch with a
-    chunk of another prompt; `writes`: what was written into the
+    chunk of another prompt, or the next chunk with others' steps; `writes`: what was written into the
     slots it has; `donated`: its donations so far, in order; `stopped`: whether an assertion of the engine ended it.
     """
 
@@ -118,9 +118,11 @@ class Scheduler:
             checkpoint = branching_checkpoint(self.design, self.c, r.length, end, branching)
         if checkpoint.fault:
             return replace(self._donating(r, checkpoint), length=end, stopped=True)
-        slots = life.prompt_launched(self.design, self.c, r.slots, checkpoint)
-        launched = Pass(PROMPT, r.length, end, int(r.slots.next))
-        return self._launched(replace(r, slots=slots), launched, checkpoint)
+        slots = life.prompt_launched(self.design, self.c, r.slots, checkpoint, r.mixes)
+        launched = Pass(PROMPT, r.length, end, int(r.slots.next), r.mixes)
+        unwritten = r.mixes and not self.design.writes_mixed_prompts
+        r = replace(r, slots=slots, mixes=False)
+        return self._launched(r, launched, NOTHING if unwritten else checkpoint)
 
     def decode(self, r: Request, to: int) -> Request:
         """Launch decode steps until the one at `to`, each result processed when the scheduler would."""
@@ -129,16 +131,13 @@ class Scheduler:
             if length > r.length + 1:  # nothing writes, labels or swaps in between
                 r = replace(r, length=length - 1, waiting=(Pass(STEP, length - 2, length - 1),))
                 r = self._before_a_launch(r)
-            if r.mixes:
-                launched = Pass(STEP, r.length, length, mixed=True)
-                r = self._launched(replace(r, mixes=False), launched, NOTHING)
-                continue
-            slots = life.step_launched(self.design, self.c, r.slots, length, r.allocation_fails)
+            launch = life.mixed_launched if r.mixes else life.step_launched
+            slots = launch(self.design, self.c, r.slots, length, r.allocation_fails)
             checkpoint = decode_checkpoint(self.design, self.c, length)
             fails = r.allocation_fails and not checkpoint.saved
-            r = replace(r, slots=slots, allocation_fails=fails)
-            launched = Pass(STEP, r.length, length, int(slots.written))
-            r = self._launched(r, launched, checkpoint)
+            launched = Pass(STEP, r.length, length, int(slots.written), r.mixes)
+            r = replace(r, slots=slots, allocation_fails=fails, mixes=False)
+            r = self._launched(r, launched, NOTHING if launched.mixed else checkpoint)
         return r
 
     def verify(self, r: Request, accepted: int) -> Request:
@@ -181,10 +180,11 @@ class Scheduler:
         return replace(r, alone=True)
 
     def mixed_batch(self, r: Request) -> Request:
-        """Let the next step run in one batch with a chunk of another prompt (`--enable-mixed-chunk`).
+        """Let the next step, or chunk of the prompt, run in one batch with others' (`--enable-mixed-chunk`).
 
         Source: SGLang 0.5.17 to 0.5.23, `managers/schedule_batch.py` (`mix_with_running`): the rows of running requests
-        have no track mask.
+        have no track mask, and up to 0.5.22 those of prompts have none either; their result is processed by
+        `process_batch_result_prefill`, which does nothing to slots.
         """
         return replace(r, mixes=True)
 
@@ -202,10 +202,10 @@ class Scheduler:
         A verify ends with `retained` of its tokens: a stop token counts all that were accepted, a grammar only those.
         """
         r = self._last_results(r)
-        last, ahead = r.waiting[0], len(r.waiting) - 1
+        last = r.waiting[0]
         slots, key = r.slots, r.length
         if last.kind == STEP:
-            slots = self._completed(last)(self.design, self.c, slots, last.end, ahead, True)
+            slots = self._step_completed(slots, last, r.waiting[1:], finishes=True)
         elif last.kind == VERIFY:
             accepted = last.end - last.start
             kept = accepted if retained is None else retained
@@ -222,9 +222,16 @@ class Scheduler:
         donated = life.finished(self.design, self.c, slots, key)
         return replace(self._donating(r, donated), slots=slots, waiting=())
 
-    @staticmethod
-    def _completed(step: Pass) -> Callable[..., Slots]:
-        return life.mixed_completed if step.mixed else life.step_completed
+    def _step_completed(
+        self, slots: Slots, step: Pass, behind: Sequence[Pass], finishes: bool = False
+    ) -> Slots:
+        """The slots after the result of a step, with the passes launched behind it."""
+        if step.mixed:
+            return slots
+        mixed = any(later.mixed for later in behind)
+        return life.step_completed(
+            self.design, self.c, slots, step.end, len(behind), finishes, mixed
+        )
 
     @staticmethod
     def _donating(r: Request, checkpoint: Checkpoint) -> Request:
@@ -267,8 +274,7 @@ class Scheduler:
             left = tuple(w for w in r.writes if w.by.entry != kept) if donated.saved else r.writes
             return replace(r, slots=slots, writes=left)
         if done.kind == STEP:
-            slots = self._completed(done)(self.design, self.c, r.slots, done.end, len(behind))
-            return replace(r, slots=slots)
+            return replace(r, slots=self._step_completed(r.slots, done, behind))
         accepted = done.end - done.start
         slots = life.verify_completed(
             self.design, self.c, r.slots, done.entry, done.start, accepted, accepted

@@ -16,6 +16,7 @@ from generators.orders import class_of, find_orders, first_orders, search_orders
 from generators.shrink import shrunk
 from generators.stories import follower
 from generators.traces import Trace, TraceSearch
+from spec.sglang import life
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import CURRENT, DESIGNS, RELEASES, Design, design_named
 from spec.sglang.request import VERIFY, Scheduler
@@ -275,6 +276,26 @@ def test_a_boundary_that_shares_its_batch_with_a_chunk_is_swapped_for_and_not_wr
     assert mixed(DESIGNS[f"sglang-{release}"], 257, 511) == (256, 256)
     repaired = design_named(f"sglang-{release}+completed-swap")
     assert mixed(repaired, 512, 767) == (256, 256)
+
+
+@pytest.mark.parametrize("release", RELEASES[1:])
+def test_a_mixed_step_right_before_a_boundary_is_not_swapped_for(release):
+    """The result of a mixed step does nothing to slots: 512 and 768 are written into one."""
+    assert mixed(DESIGNS[f"sglang-{release}"], 511, 767) == (512, 768)
+    assert mixed(design_named(f"sglang-{release}+completed-swap"), 511, 767) == (512, 512)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_prompt_in_a_mixed_batch_is_donated_and_up_to_0_5_22_nobody_wrote_it(release):
+    design = DESIGNS[f"sglang-{release}"]
+    search = TraceSearch(design, replace(DEFAULTS, strategy="extra_buffer_lazy"), mixes=True)
+    scheduler = search.scheduler
+    request = scheduler.extend(scheduler.mixed_batch(scheduler.admit()), 100)
+    (donated,) = scheduler.decode(scheduler.other_batch(request), 101).donated
+    written = 64 if release == "0.5.23" else life.UNWRITTEN
+    assert (donated.checkpoint.recorded, donated.checkpoint.state) == (64, written)
+    wrong = [trace.checkpoint.state for trace in search.run(4).traces]
+    assert (life.UNWRITTEN in wrong) == (release != "0.5.23")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))

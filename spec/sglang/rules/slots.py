@@ -37,11 +37,6 @@ def label_of_the_launched_length(grid: Number, seq_len: Number, lookahead: Numbe
     return choose(divides(grid, launched), launched, NO_DEPTH)
 
 
-def no_label(grid: Number, seq_len: Number, lookahead: Number) -> Number:
-    """A step whose batch has no mask for it labels no depth."""
-    return NO_DEPTH
-
-
 def label_cut_to_the_key(key_length: Number, label: Number, previous: Number = NO_DEPTH) -> Number:
     """Depth (tokens) donated at a finish: the label, or the key where that is shorter (up to 0.5.21)."""
     return smallest(key_length, label)

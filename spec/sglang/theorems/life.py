@@ -319,17 +319,22 @@ def a_step_without_overlap_keeps_its_label_true(design, c, label, kept, complete
     )
 
 
-@theorem("life", least=LEAST)
-def a_boundary_in_a_mixed_batch_leaves_the_eager_slots_as_they_were(
-    design, c, next_entry, label, kept, new, seq_len, ahead
+@theorem("life", refuted_by=RELEASES[:6], least=LEAST)
+def a_step_in_a_mixed_batch_leaves_the_lazy_slots_as_they_were(
+    design, c, next_entry, second, label, kept, new, seq_len, fails
 ):
-    """The result of a boundary step that shared its batch with a chunk of another prompt labels and swaps nothing."""
-    c = having(c, **EAGER)
-    slots = _eager(next_entry, label, kept, new)
-    after = life.mixed_completed(design, c, slots, seq_len, ahead)
+    """A second slot that is given to a boundary step is given back where its batch writes nothing into it."""
+    c = having(c, **LAZY)
+    slots = _lazy(next_entry, second, label, kept, new)
+    after = life.mixed_launched(design, c, slots, seq_len, fails != 0)
+    same = both(after.next == slots.next, after.kept == slots.kept, after.label == slots.label)
     return Statement(
-        {"the_step_is_a_boundary": divides(design.grid("decode", c), seq_len)},
-        both(after.label == slots.label, after.next == slots.next, after.kept == slots.kept),
+        {
+            "the_next_entry_is_0_or_1": next_entry <= 1,
+            "no_boundary_is_in_flight": second == 0,
+            "a_slot_can_be_had": fails == 0,
+        },
+        both(same, after.first == slots.first, after.second == slots.second),
     )
 
 
