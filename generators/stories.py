@@ -11,7 +11,7 @@ from generators.trees import told_of
 from spec.sglang import life
 from spec.sglang.checkpoints import Checkpoint, node_of, verify_checkpoint
 from spec.sglang.designs import Design, current
-from spec.sglang.request import Scheduler
+from spec.sglang.request import Request, Scheduler
 from spec.sglang.rules import tree
 from spec.sglang.rules.tree import Node
 
@@ -128,3 +128,49 @@ def late(design: Design, c: Any, story: Verifies) -> Checkpoint:
 def late_follower(design: Design, c: Any, story: Verifies) -> dict[str, int | None]:
     """The node and the state (tokens) that a follower of such a request is given."""
     return follower(design, c, [late(design, c, story)])
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A request of `prompt` tokens whose step at `at` runs in one batch with another prompt of `other` tokens.
+
+    It finishes at the result of the step at `stop`, with the next one in flight under the overlap scheduler.
+    """
+
+    prompt: int
+    at: int
+    stop: int
+    other: int
+
+
+def _until_mixed(design: Design, c: Any, story: Mixed) -> tuple[Scheduler, Request]:
+    scheduler = Scheduler(design, c)
+    request = scheduler.extend(scheduler.admit(), story.prompt)
+    request = scheduler.mixed_batch(scheduler.decode(request, story.at - 1))
+    return scheduler, scheduler.decode(request, story.at)
+
+
+def mixed_follower(design: Design, c: Any, story: Mixed) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of the request is given, one of whose steps was mixed."""
+    scheduler, request = _until_mixed(design, c, story)
+    request = scheduler.decode(request, story.stop + int(bool(c.overlap)))
+    donated = scheduler.finish(request).donated
+    return follower(design, c, [donation.checkpoint for donation in donated])
+
+
+def mixed_held(design: Design, c: Any, story: Mixed) -> int:
+    """State slots that the request holds when its second step behind the mixed one is launched."""
+    scheduler, request = _until_mixed(design, c, story)
+    slots = scheduler.decode(request, story.at + 2).slots
+    entries = (slots.first, slots.second) if c.overlap else (slots.first,)
+    return sum(state != life.NO_SLOT for state in entries)
+
+
+def mixed_others_follower(design: Design, c: Any, story: Mixed) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of the other request is given, whose prompt was mixed."""
+    scheduler = Scheduler(design, c)
+    request = scheduler.extend(scheduler.mixed_batch(scheduler.admit()), story.other)
+    stop = story.other + 2
+    request = scheduler.decode(request, stop + int(bool(c.overlap)))
+    donated = scheduler.finish(request).donated
+    return follower(design, c, [donation.checkpoint for donation in donated])
