@@ -24,10 +24,18 @@ def story_of(instance: Instance) -> stories.Verifies:
 
 
 def _has_to_cache(c: Any, story: stories.Verifies, full: int) -> bool:
-    """Whether a verify before the last one passes a boundary, and a second slot keeps what it saved."""
+    """Whether a verify before the last one passes a boundary, and a second slot keeps what it saved.
+
+    A lazy request has a second slot within two verifies of a boundary alone, and gives up what it kept there.
+    """
     done, grid = story.prompt + sum(story.accepts[: full + 1]), grids.track_grid(c)
-    eager = c.overlap and c.strategy == "extra_buffer"
-    return bool(eager and done // grid > story.prompt // grid)
+    kept = c.overlap and done // grid > story.prompt // grid
+    if not slots.is_lazy(c):
+        return bool(kept)
+    last = story.last(c)
+    end = story.prompt + sum(story.accepts[:last]) + story.retained
+    far = end // grid == (end + 3 * c.speculative_num_draft_tokens) // grid
+    return bool(kept and last > full and far)
 
 
 def _full_at_first(c: Any, story: stories.Verifies) -> int:
