@@ -1,11 +1,9 @@
 """The same question to the real engine and to the model: each function gives what the two answered."""
 
 import importlib
-import itertools
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import patch
 
 import pytest
 
@@ -16,7 +14,6 @@ from generators.mechanisms.base import CONFIGURATION_FIELDS
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
 from spec.sglang.designs import CURRENT, DESIGNS
 from spec.sglang.rules import grids as rules
-from spec.sglang.rules import tree as nodes
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "generated_tests" / "sglang"))
 engine = pytest.importorskip("gridproof_sglang", reason="the engine is not installed")
@@ -138,25 +135,12 @@ def tree(c, core, requests, shared):
     return vars(real), trees.given(DESIGN, model(c), requests, shared)
 
 
-def evictions(c, core, requests, shared, states):
-    """What the tree gives to a follower when so many states were evicted, and all that it may give then."""
-    from sglang.srt.mem_cache.base_prefix_cache import EvictParams
-
-    waiting = list(requests)
-
-    def release(made, req):
-        engine.release_finished(made, req)
-        waiting.pop()
-        if not waiting:
-            made.tree.evict(EvictParams(mamba_num=states))
-
-    with patch.object(emitted("tree"), "release_finished", release):
-        (observed, _) = tree(c, core, requests, shared)
-    follower = trees.follower_tokens(requests, shared)
-    _, path = trees.served(DESIGN, model(c), requests).path(follower)
-    left = itertools.product(*((node, nodes.evicted(node)) for node in path))
-    observed.pop("branching")  # with the last node of a path its tokens go as well
-    return observed, [trees.told_of(nodes.given(some)) for some in left]
+def evictions(c, core, requests, again, states, shared):
+    """What a follower of the last request is given when so many states were evicted, and how many slots that freed."""
+    wanted = [tuple(vars(r).values()) for r in requests]
+    real = emitted("evictions").given_after_eviction(c, core, wanted, again, states, shared)
+    expected = trees.given_after_eviction(DESIGN, model(c), requests, again, states, shared)
+    return vars(real), expected
 
 
 def launch(configuration):

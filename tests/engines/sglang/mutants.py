@@ -215,18 +215,11 @@ MUTANTS = (
         "req.kv.mamba_last_track_seqlen = req.kv.kv_committed_len",
     ),
     Mutant(
-        "a result forgets the label before",
+        "a verify's result forgets the label before",
         RESULTS,
-        "SchedulerBatchResultProcessor._handle_finish_state_updated_req",
-        "req.kv.mamba_prev_track_seqlen = req.kv.mamba_last_track_seqlen",
+        "SchedulerBatchResultProcessor._mamba_prefix_cache_update",
+        "req.kv.mamba_prev_track_seqlen = previous_track_seqlen",
         "req.kv.mamba_prev_track_seqlen = None",
-    ),
-    Mutant(
-        "a lazy slot is donated though the step in flight overwrites it",
-        RESULTS,
-        "SchedulerBatchResultProcessor._handle_finish_state_updated_req",
-        "req.mamba_lazy_checkpoint = False",
-        "pass",
     ),
     Mutant(
         "a mixed step is taken for one that overwrites",
@@ -375,13 +368,6 @@ MUTANTS = (
         "MambaComponent.cleanup_after_caching_req",
         "keep_idx = prepared_keep_idx if mamba_value_inserted else None",
         "keep_idx = prepared_keep_idx",
-    ),
-    Mutant(
-        "a donated prompt keeps its label",
-        COMPONENT,
-        "MambaComponent.cleanup_after_caching_req",
-        "            req.kv.mamba_last_track_seqlen = None",
-        "            pass",
     ),
     # mem_cache/memory_pool.py
     Mutant(
