@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from spec.sglang.frequency import Traffic
+
 
 @dataclass(frozen=True)
 class Code:
@@ -46,6 +48,7 @@ _FROM_22_OR_LAZY = (
     "flags the slots as well while a verify has more than one token (GP401)"
 )
 _GRID = ("mamba_track_interval", "dcp_size", "page_size")
+_TRAFFIC = Traffic(grid=256, mean_steps=600, nothing_ahead=0.15)
 _CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
 
 
@@ -190,6 +193,7 @@ EXTEND_ASSERTION = Code(
     instead=f"{_SERVE} --page-size 64 --chunked-prefill-size -1",
     accepted="prefill pieces that end on the cache chunk, or a release from 0.5.19 on",
     about=_CUTS,
+    upstream=(36005,),
 )
 FLUSH = Code(
     "GP301",
@@ -206,14 +210,17 @@ SLOT_OVERWRITTEN = Code(
     "slot-overwritten",
     "a checkpoint was saved rightly, and another state is written into its slot before it is donated",
     "an_eager_finish_donates_the_state_of_its_label",
-    why="A request is given a state of another depth under the right label; nothing reports it.",
+    why="A request is given a state of another depth under the right label; nothing reports it. With the default flags "
+    f"about 1 in {_TRAFFIC.one_in:,.0f} of the requests that pass a boundary in decode leaves such a state (an interval of "
+    f"{_TRAFFIC.grid}, {_TRAFFIC.mean_steps:.0f} decode steps on average, {_TRAFFIC.nothing_ahead:.0%} of results processed "
+    "with nothing launched ahead; docs/found.md, 1, has what else is assumed).",
     example=("0.5.23", _SERVE),
     instead=f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy",
     accepted="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on) or "
     "--disable-overlap-schedule; with it a release from 0.5.22 on, the overlap scheduler, and an interval of at least "
     "twice the draft tokens",
     about=("mamba_radix_cache_strategy",),
-    upstream=(29792, 31369),
+    upstream=(29792, 33477),
 )
 SLOT_LABEL = Code(
     "GP402",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ class Fault:
     """A public report as something to find: a design, a domain, and what a search of a `kind` gives there.
 
     `design` is a named one, else `rules` is the text of a design file; `right` names a design in which the same
-    search does not find it; `state` and `node` in tokens, None where it is not said.
+    search does not find it; `state` and `node` in tokens, None where it is not said; `cause`: what the report found behind
+    it, where the rules state what came of it alone, None where they state the mechanism.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Fault:
     right: str = RIGHT
     state: int | None = None
     node: int | None = None
+    cause: str | None = None
 
     def faulty(self) -> Design:
         """The design that has the fault."""
@@ -99,6 +101,11 @@ def unstated(file: Path = FILE) -> tuple[Unstated, ...]:
         Unstated(tuple(entry["reports"]), entry["title"], entry["reason"])
         for entry in _read(file)["unstated"]
     )
+
+
+def count(entries: Iterable[Fault | Unstated]) -> int:
+    """How many reports some entries stand for."""
+    return sum(len(entry.reports) for entry in entries)
 
 
 def _read(file: Path) -> dict[str, Any]:

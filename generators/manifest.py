@@ -61,6 +61,18 @@ class Manifest:
         return "\n".join([*lines, ",\n".join(blocks), "  }", "}"]) + "\n"
 
 
+def constants(observed: Mapping[str, Any]) -> dict[str, tuple[int, Any]]:
+    """The test functions all of whose runs observed one thing, with their number and that thing; by run's name."""
+    by_function: dict[str, list[Any]] = {}
+    for name, seen in observed.items():
+        by_function.setdefault(name.partition("[")[0], []).append(seen)
+    return {
+        function: (len(seen), seen[0])
+        for function, seen in by_function.items()
+        if all(other == seen[0] for other in seen)
+    }
+
+
 def _is_test(test: Any) -> bool:
     return (
         isinstance(test, dict)

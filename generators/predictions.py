@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from generators.manifest import RESULTS_SCHEMA, TIERS, Manifest, read
+from generators.manifest import RESULTS_SCHEMA, TIERS, Manifest, constants, read
 
 NOT_COMPARABLE = "not comparable"
 MOST_NAMED = 5  # tests that were not run
@@ -217,6 +217,11 @@ class Predictions:
         """Tests that were predicted to pass or to fail and could not be compared."""
         return [name for name in self.reasons if not self._comparable_as_expected(name)]
 
+    def constants(self) -> dict[str, tuple[int, Any]]:
+        """Test functions with several runs that all observed one thing, so that they tell nothing apart."""
+        observed = {n: s["observed"] for n, s in self.seen.items() if n not in self.reasons}
+        return {name: found for name, found in constants(observed).items() if found[0] > 1}
+
     def _comparable_as_expected(self, name: str) -> bool:
         expected = self.expected.get(name, {"outcome": NOT_COMPARABLE})
         return name not in self.reasons or expected["outcome"] == NOT_COMPARABLE
@@ -235,6 +240,8 @@ class Predictions:
         write(f"{len(outcomes)} predicted: {', '.join(parts)}")
         for reason, count in Counter(self.reasons.values()).items():
             write(f"NOT COMPARABLE ({count} test{'s' if count > 1 else ''}): {reason}")
+        for function, (count, seen) in self.constants().items():
+            write(f"OBSERVED NOTHING ELSE {function}: {json.dumps(seen)} in all its {count} runs")
         lacking_unpredicted = self.not_compared()
         if lacking_unpredicted:
             write(f"{len(lacking_unpredicted)} of them were predicted to be comparable")

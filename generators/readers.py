@@ -231,7 +231,7 @@ def extend_candidates(design: Design, c: Any) -> list[tuple[Number, Number]]:
     prefixes = [one - one, one, c.page_size, state, chunk, page, page + one, page + state]
     above = page // grid * grid
     lengths = [grid, grid + one, grid + state, grid + chunk, above + grid, above + grid + grid]
-    lengths += [above + grid + one, page + one, page + chunk + one]
+    lengths += [above + grid + one, page + one, page + chunk + one, (grid + one) // 2]
     return [(prefix, prefix + length) for prefix in prefixes for length in lengths]
 
 

@@ -14,7 +14,7 @@ from generators import emit
 from generators.codes import CODES
 from generators.coverage import TIERS, Exclusion, exclusions, instances
 from generators.design_files import own_rules
-from generators.faults import faults, unstated
+from generators.faults import Fault, count, faults, unstated
 from generators.judgements import Judgement
 from generators.manifest import Manifest, parse
 from generators.mechanisms import MECHANISMS
@@ -244,24 +244,33 @@ def _verdict(judgement: Judgement) -> str:
 
 
 def reported() -> str:
-    """The table of public reports: how each is stated and found, or why it is not."""
+    """The tables of public reports: how each is stated and found, by its mechanism or by its outcome, or why it is not."""
+    mechanisms = [fault for fault in faults() if fault.cause is None]
+    outcomes = [fault for fault in faults() if fault.cause is not None]
     lines = [
         "# Public reports",
         "",
         "Recurrent-state checkpoints that went wrong, from public issues and pull requests "
         "(`recipes/faults/reports.toml`). What the rules can state is a design, and a test finds it again by `search`, "
-        "told nothing else, and does not find it in the right design. This page is written by `tox -e docs`.",
+        "given nothing else, and does not find it in the right design. This page is written by `tox -e docs`.",
+        "",
+        f"Of {count([*faults(), *unstated()])} reports the mechanism of {count(mechanisms)} is stated and found again, of "
+        f"{count(outcomes)} the outcome alone; {count(unstated())} are not stated.",
+        "",
+        "## Mechanisms",
         "",
         "| report | what went wrong | stated as | found as |",
         "| --- | --- | --- | --- |",
+        *(f"| {' | '.join(_found(fault))} |" for fault in mechanisms),
+        "",
+        "## Outcomes",
+        "",
+        "The rules give the state or the grid that came of it; how it came about is in none of them.",
+        "",
+        "| report | what went wrong | stated as | found as | what the report found behind it |",
+        "| --- | --- | --- | --- | --- |",
+        *(f"| {' | '.join((*_found(fault), str(fault.cause)))} |" for fault in outcomes),
     ]
-    for fault in faults():
-        own = ", ".join(f"`{name}`" for name in _own(fault.faulty()))
-        stated = f"`{fault.design}`" if fault.design else f"own {own}" if own else "a switch"
-        depths = f", state {fault.state}" if fault.state is not None else ""
-        depths += f" on node {fault.node}" if fault.node is not None else ""
-        cells = (_pages(fault.reports), fault.title, stated, f"{fault.code} ({fault.kind}){depths}")
-        lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
         "## Not stated",
@@ -272,6 +281,15 @@ def reported() -> str:
     for entry in unstated():
         lines.append(f"| {_pages(entry.reports)} | {entry.title} | {entry.reason} |")
     return "\n".join(lines) + "\n"
+
+
+def _found(fault: Fault) -> tuple[str, ...]:
+    """The cells of a report that is stated."""
+    own = ", ".join(f"`{name}`" for name in _own(fault.faulty()))
+    stated = f"`{fault.design}`" if fault.design else f"own {own}" if own else "a switch"
+    depths = f", state {fault.state}" if fault.state is not None else ""
+    depths += f" on node {fault.node}" if fault.node is not None else ""
+    return _pages(fault.reports), fault.title, stated, f"{fault.code} ({fault.kind}){depths}"
 
 
 def _own(design: Design) -> tuple[str, ...]:

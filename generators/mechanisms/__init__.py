@@ -9,6 +9,7 @@ from generators.coverage import up_to
 from generators.mechanisms import (
     batches,
     branches,
+    chunked,
     decode,
     evictions,
     extend,
@@ -56,6 +57,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ownership.MECHANISM,
     flush.MECHANISM,
     windows.MECHANISM,
+    chunked.MECHANISM,
     nested.MECHANISM,
     host.MECHANISM,
     sessions.MECHANISM,
@@ -69,9 +71,10 @@ def takes(mechanism: Mechanism, case: Case) -> bool:
 
 def _emitted(mechanism: Mechanism, cases: Sequence[Case], target: str, tier: str) -> Emitted | None:
     chosen = list({case.id: case for case in cases if takes(mechanism, case)}.values())
-    covered = tier != CASES and target == "sglang" and mechanism.space is not None
-    instances = up_to(mechanism.space, tier) if covered and mechanism.space else []
-    always = mechanism.in_every_tier and tier != CASES
+    covered = tier != CASES and target == "sglang"
+    ranged = up_to(mechanism.space, tier) if covered and mechanism.space else []
+    instances = [*mechanism.known, *ranged] if covered else []
+    always = covered and mechanism.in_every_tier
     if target not in mechanism.targets or not (chosen or instances or always):
         return None
     groups = mechanism.groups(chosen, instances)

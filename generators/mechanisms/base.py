@@ -58,8 +58,9 @@ class Mechanism:
     """One file of emitted tests: its name, the codes whose cases it takes, its space, and how tests are made.
 
     `groups` takes the cases of these codes that it can tell, and instances of the space; `engine_only`: groups that the model
-    target leaves out; `support`: modules that the file imports besides the target's own; `in_every_tier`: whether it
-    has runs of its own for each tier, whatever instances there are.
+    target leaves out; `support`: modules that the file imports besides the target's own; `known`: instances
+    that each tier has besides those of the space, of faults found; `in_every_tier`: whether it has runs of its own for
+    each tier, whatever instances there are.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Mechanism:
     engine_only: tuple[str, ...] = field(default=())
     support: tuple[str, ...] = field(default=())
     tells: Callable[[Case], bool] = lambda case: True
+    known: tuple[Instance, ...] = ()
     in_every_tier: bool = False
 
 

@@ -39,6 +39,22 @@ def _donates_nameable(page: int) -> Callable[[Any], bool]:
     return passes
 
 
+def _known(prefix: int, end: int, **configuration: int) -> Instance:
+    return Instance({**spaces.DEFAULTS, **configuration}, {"prefix": prefix, "end": end}, "tiny")
+
+
+_KNOWN = (
+    # A prompt of 5,000 tokens whose second chunk ends off the page, as the scheduler cuts it with mixed chunks.
+    _known(4031, 5000),
+    # The prefix is off the page that DCP widens.
+    _known(*REPORTED, dcp_size=8),
+    # The prefix is off the chunk, and a row before the last is wanted.
+    _known(48, 605, page_size=16, dcp_size=3),
+    # The page is longer than the model's chunk.
+    _known(0, 200, page_size=128),
+)
+
+
 def _prefills(
     cases: Sequence[Case], instances: Sequence[Instance]
 ) -> Iterator[tuple[Mapping[str, Any], int, int, str]]:
@@ -134,4 +150,5 @@ MECHANISM = Mechanism(
     ),
     ("model", "sglang"),
     tells=lambda case: case.trace[0].event == "extend",
+    known=_KNOWN,
 )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from generators import expectations
 from generators.cases import Case, spelled
 from generators.coverage import Instance, Predicate, Space
+from generators.mechanisms import spaces
 from generators.mechanisms.base import Check, Mechanism, completed, numbers, on
-from spec.sglang.configuration import STRATEGIES, Guard
+from spec.sglang.configuration import STRATEGIES, Guard, interval_covers_draft_tokens
 from spec.sglang.designs import CURRENT, DESIGNS, Design
 
 _NUMBERS = (
@@ -104,9 +106,77 @@ _LAZY_DFLASH = Instance(
 )
 
 
+_DEFAULT = {
+    **spaces.DEFAULTS,
+    "speculative_num_draft_tokens": 0,
+    "speculative_algorithm": None,
+    "recurrence": "gdn",
+    "tp_size": 8,
+    "chunked_prefill_size": -1,
+}
+# Each is refused by one guard alone.
+_REFUSED = (
+    {**_DEFAULT, "strategy": "extra_buffer_lazy", "overlap": False},
+    {**_DEFAULT, "mamba_track_interval": 96},
+    {**_DEFAULT, "dcp_size": 8, "tp_size": 6},
+)
+# Files of guards that are reached when the weights have been loaded.
+_BEHIND_THE_WEIGHTS = ("mem_cache/", "layers/")
+
+
+def _refused_where(design: Design, c: Any) -> str:
+    """Whether the first guard to refuse a launch stands before the weights are loaded."""
+    refusing = [guard for guard in design.guards if not guard.accepts(c)]
+    behind = all(guard.source.startswith(_BEHIND_THE_WEIGHTS) for guard in refusing)
+    return f"{'behind' if behind else 'before'} the weights"
+
+
+def _early(launch: Mapping[str, Any]) -> Check:
+    c = expectations.configuration(completed(launch))
+    found = _check(Instance(launch, {}, "tiny"))
+    arguments = {name: value for name, value in found.arguments.items() if name != "fits"}
+    passes = "before the weights".__eq__
+    return replace(found, arguments=arguments, observe=on(_refused_where, c), passes=passes)
+
+
+_DRAFTS = "speculative_num_draft_tokens"
+NGRAM_DRAFTS = 12  # tokens, where none are given
+
+
+def _draft_tokens(design: Design, c: Any, given: int | None) -> int | None:
+    """The draft tokens that NGRAM ends with; the guard compares what is given, before they are set."""
+    covered = interval_covers_draft_tokens(SimpleNamespace(**{**vars(c), _DRAFTS: given or 0}))
+    return (given or NGRAM_DRAFTS) if covered else None
+
+
+def _ngram(interval: int, given: int | None) -> Check:
+    launch = completed({**_DEFAULT, "page_size": 1, "mamba_track_interval": interval})
+    c = expectations.configuration(launch)
+    return Check(
+        f"{spelled(launch)}-ngram-{given or 'none'}-given",
+        {
+            "configuration": {**numbers(launch), "strategy": c.strategy, "overlap": c.overlap},
+            "algorithm": "NGRAM",
+            "draft_tokens": given,
+        },
+        on(_draft_tokens, c, given),
+        lambda tokens: tokens is None or tokens <= interval,
+        tier="tiny",
+    )
+
+
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
-    checks = [_check(instance) for instance in (_LAZY_DFLASH, *instances)]
-    return {"test_a_launch_starts_exactly_when_it_fits": checks}
+    return {
+        "test_a_launch_starts_exactly_when_it_fits": [
+            _check(instance) for instance in (_LAZY_DFLASH, *instances)
+        ],
+        "test_a_launch_that_does_not_fit_is_refused_before_its_weights_are_loaded": [
+            _early(launch) for launch in _REFUSED
+        ],
+        "test_the_interval_covers_the_draft_tokens_that_a_launch_ends_with": [
+            _ngram(interval, given) for interval, given in ((8, None), (64, None), (8, 12))
+        ],
+    }
 
 
 def _accepts(guard: Guard) -> Predicate:

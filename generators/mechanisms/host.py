@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from generators.cases import Case, spelled
 from generators.coverage import Instance
-from generators.mechanisms import observed
+from generators.mechanisms import observed, spaces
 from generators.mechanisms.base import Check, Mechanism
 
+_DASHED = str.maketrans(" _", "--")
 # The story, the write policy and the request that is looked at: from what it goes on.
 _RUNS = {
     ("two loads", "write_back", "deep"): observed.resumed(384),
@@ -38,9 +39,9 @@ def _otherwise(story: str, policy: str) -> dict[str, observed.Seen]:
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = [
         Check(
-            f"{spelled(observed.LAUNCH)}-{f'{story}-{policy}-{name}'.translate(_DASHED)}",
+            f"{spelled(spaces.DEFAULTS)}-{f'{story}-{policy}-{name}'.translate(_DASHED)}",
             {
-                "configuration": observed.LAUNCH,
+                "configuration": spaces.DEFAULTS,
                 "story": story,
                 "write_policy": policy,
                 "name": name,
@@ -54,7 +55,6 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     return {"test_a_request_goes_on_from_as_many_tokens_as_its_state_has_consumed": checks}
 
 
-_DASHED = str.maketrans(" _", "--")
 MECHANISM = Mechanism(
     "host",
     _groups,

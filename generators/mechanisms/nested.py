@@ -15,7 +15,7 @@ from spec.sglang.designs import Design
 CHUNK = 128  # tokens
 WITHOUT_A_CHUNK = 64  # what the engine takes for the chunk of a config that has none
 ENDS = (64, 100, 128, 200, 330)
-FIRST = "0.5.20"  # the first release that has the model
+WITHOUT_THE_MODEL = ("0.5.17", "0.5.18", "0.5.19")
 
 
 def _donated(design: Design, launch: dict[str, Any], end: int, nested: bool) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def _donated(design: Design, launch: dict[str, Any], end: int, nested: bool) -> 
     if not nested:
         seen = expectations.extend(design, expectations.configuration(launch), 0, end)
         return {"donated": seen["donated"], "state": seen["state"]}
-    if design.release < FIRST:
+    if design.release in WITHOUT_THE_MODEL:
         raise NotComparable
     counted = expectations.configuration({**launch, "mamba_chunk_size": WITHOUT_A_CHUNK})
     depth = expectations.extend(design, counted, 0, end)["donated"]

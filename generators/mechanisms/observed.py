@@ -11,12 +11,6 @@ from typing import Any
 from generators.mechanisms.base import NotComparable
 from spec.sglang.designs import Design
 
-LAUNCH = {
-    "page_size": 64,
-    "dcp_size": 1,
-    "mamba_track_interval": 256,
-    "mamba_chunk_size": 64,
-}
 FOREIGN = -2  # a state that consumed other tokens than the request starts with
 NOT_DRIVEN = None  # the release has no such code, or keeps it where the test does not look
 

@@ -19,6 +19,17 @@ from generators.mechanisms.base import (
 )
 from spec.sglang.rules import grids
 
+# The shortest traces of a slot that is swapped twice or never, on the default launch: prompt, stop, and the step after
+# which another prefill is launched; the last of 0.5.17, which labels by another rule.
+_SHORTEST = tuple(
+    Instance(
+        {**spaces.DEFAULTS, **slots.LAUNCHES[0]},
+        {"prompt": prompt, "stop": stop, "alone": alone},
+        "tiny",
+    )
+    for prompt, stop, alone in ((255, 511, 0), (200, 511, 256), (200, 511, 255), (200, 256, 256))
+)
+
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = []
@@ -66,4 +77,5 @@ MECHANISM = Mechanism(
         {name: p for name, p in _SLOTS.predicates.items() if name not in slots.ALLOCATION},
     ),
     support=("gridproof_sglang_loop.py",),
+    known=_SHORTEST,
 )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from generators.cases import Case, spelled
 from generators.coverage import Instance
-from generators.mechanisms import observed
+from generators.mechanisms import observed, spaces
 from generators.mechanisms.base import Check, Mechanism
 
 # What happens to a request, and of what kind of session it is: from what a request goes on then.
@@ -30,8 +30,8 @@ _OTHERWISE = {
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     checks = [
         Check(
-            f"{spelled(observed.LAUNCH)}-{story}-{session}",
-            {"configuration": observed.LAUNCH, "story": story, "session": session},
+            f"{spelled(spaces.DEFAULTS)}-{story}-{session}",
+            {"configuration": spaces.DEFAULTS, "story": story, "session": session},
             observed.by_release(seen, _OTHERWISE.get((story, session), {})),
             observed.resumes_rightly,
             tier="tiny",

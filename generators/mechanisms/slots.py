@@ -72,6 +72,14 @@ def _check(configuration: Mapping[str, Any], story: stories.Story, tier: str) ->
     )
 
 
+# The second slot of a lazy request cannot be had at its first boundary.
+_NO_SLOT = Instance(
+    {**spaces.DEFAULTS, **LAUNCHES[1]},
+    {"prompt": 255, "stop": 300, "alone": 0, "failing": 256},
+    "tiny",
+)
+
+
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     told = [
         _check(case.configuration, story, CASES)
@@ -180,4 +188,5 @@ MECHANISM = Mechanism(
     codes.SLOTS,
     space=SPACE,
     tells=lambda case: retelling.story_of(case) is not None,
+    known=(_NO_SLOT,),
 )

@@ -15,6 +15,13 @@ from spec.sglang.theorems.library import REALISTIC
 
 # Tokens: a test decodes past a few track depths one step at a time.
 MOST_TOKENS = 1_600
+# The engine's own values for a hybrid model, on a page of 64 tokens.
+DEFAULTS = {
+    "page_size": 64,
+    "dcp_size": 1,
+    "mamba_track_interval": 256,
+    "mamba_chunk_size": 64,
+}
 
 
 def _small_enough(c: Mapping[str, int]) -> bool:

@@ -48,23 +48,32 @@ def _follower(*arguments: Any) -> dict[str, Any]:
     return {"node": given["node"], "state": given["state"]}
 
 
-def _branching(*arguments: Any) -> int | None:
-    return _given(*arguments)["branching"]
+def _branching(*arguments: Any) -> dict[str, Any]:
+    given = _given(*arguments)
+    return {"node": given["node"], "branching": given["branching"]}
 
 
-def _nameable(page: int) -> Callable[[Any], bool]:
-    return lambda depth: depth is None or depth % page == 0
+def _tells(page: int, owed: int) -> Callable[[Any], bool]:
+    """Whether a follower is told a depth of whole pages, and of no less than `owed` beyond what it is given."""
+
+    def passes(seen: dict[str, Any]) -> bool:
+        told = seen["branching"]
+        return (told or seen["node"]) >= owed and (told is None or told % page == 0)
+
+    return passes
 
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     followers, branching = [], []
-    for instance in (_OFF_CHUNK, *instances):
+    for instance in instances:
         launch, requests = completed(instance.configuration), _requests(instance)
         c, shared = expectations.configuration(launch), instance.lengths["follower"]
         page = int(grids.tree_page(c))
         donated = requests[0].donated
         reached = donated <= min(requests[0].key_length, shared)
         given = donated if divides(page, donated) and reached else 0
+        grid, hangs = int(grids.checkpoint_grid(c)), donated <= requests[0].key_length
+        owed = min(donated, shared) // grid * grid if divides(page, donated) and hangs else 0
         words = [
             "-".join(f"{name}{value}" for name, value in vars(r).items() if value) for r in requests
         ]
@@ -84,7 +93,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
                     name,
                     arguments,
                     told,
-                    _nameable(page),
+                    _tells(page, owed),
                     tier=instance.tier,
                 )
             )
@@ -109,11 +118,21 @@ SMALL = [
         (64, 2, 256, 64),
     )
 ]
-# Where neither of the cache chunk (64) and the tree page (48) divides the other, a follower that shares 96 tokens.
-_OFF_CHUNK = Instance(
-    SMALL[3],
-    {"key": 300, "donated": 192, "previous": 0, "shared": 0, "second": 0, "follower": 100},
-    "tiny",
+
+
+def _known(configuration: dict[str, int], **lengths: int) -> Instance:
+    return Instance(configuration, {"previous": 0, "shared": 0, "second": 0, **lengths}, "tiny")
+
+
+_KNOWN = (
+    # Where neither of the cache chunk (64) and the tree page (48) divides the other, a follower that shares 96 tokens.
+    _known(SMALL[3], key=300, donated=192, follower=100),
+    # The label has passed the end of the key.
+    _known(SMALL[0], key=300, donated=320, previous=128, follower=300),
+    # A state that hangs on the node of a lesser depth, and one of that depth donated later.
+    _known(
+        {**SMALL[0], "dcp_size": 8}, key=1100, donated=768, shared=512, second=512, follower=600
+    ),
 )
 MECHANISM = Mechanism(
     "tree",
@@ -123,8 +142,8 @@ MECHANISM = Mechanism(
         SMALL,
         {
             "key": (64, 100, 128, 192, 256, 300, 330),
-            "donated": (64, 96, 100, 128, 192, 256, 320),
-            "previous": (0, 64, 96, 128, 192),
+            "donated": (64, 96, 100, 128, 192, 256, 260, 320, 384, 390),
+            "previous": (0, 64, 96, 128, 192, 320),
             "shared": (0, 60, 64, 100, 128, 192, 256),
             "second": (0, 64, 128, 192, 256, 320, 384),
             "follower": (50, 64, 96, 100, 128, 192, 256, 300),
@@ -153,7 +172,11 @@ MECHANISM = Mechanism(
             "it_splits_the_first_ones_node": lambda c, **n: both(
                 n["shared"] >= grids.tree_page(c), n["shared"] < _node(c, n)
             ),
+            "it_stops_in_the_node_at_a_grid": lambda c, **n: both(
+                n["follower"] >= grids.checkpoint_grid(c), n["follower"] < _node(c, n)
+            ),
             "the_follower_reaches_the_node": lambda c, **n: n["follower"] >= _node(c, n),
         },
     ),
+    known=_KNOWN,
 )

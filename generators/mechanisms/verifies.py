@@ -84,9 +84,11 @@ _EAGER, _LAZY, _SYNCHRONOUS = slots.LAUNCHES
 
 def _default(launch: dict[str, Any], **lengths: int) -> Instance:
     """A story on the default interval with four draft tokens."""
-    numbers_of = dict(zip(_NAMES, (64, 1, 256, 64), strict=True))
     others = {"full": 0, "third": 0, "grammar": 0, **lengths}
-    return Instance({**numbers_of, _DRAFT: 4, **launch}, others, "tiny")
+    return Instance({**spaces.DEFAULTS, _DRAFT: 4, **launch}, others, "tiny")
+
+
+_LONG_DRAFTS = {"mamba_track_interval": 64, _DRAFT: 40}
 
 
 # Small drafts on the default interval: two boundaries lie many verifies apart.
@@ -95,6 +97,13 @@ _LONG = (
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1, grammar=1),
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1),
     _default(_LAZY, prompt=253, full=63, first=4, second=4, third=4, retained=1, grammar=1),
+)
+# Two verifies in a row that each pass a boundary.
+_IN_A_ROW = (
+    _default({**_EAGER, **_LONG_DRAFTS}, prompt=63, first=33, second=33, retained=33),
+    _default(
+        {**_LAZY, **_LONG_DRAFTS}, prompt=63, first=33, second=33, third=1, retained=1, grammar=1
+    ),
 )
 
 
@@ -114,9 +123,9 @@ def _turns() -> Iterator[Check]:
         launch = {**_EAGER, "overlap": overlap}
         words = ("accept" + "-".join(map(str, accepts)), f"stop{stop}")
         yield Check(
-            "-".join((spelled(observed.LAUNCH), slots.kind_of(launch), "draft4-prompt100", *words)),
+            "-".join((spelled(spaces.DEFAULTS), slots.kind_of(launch), "draft4-prompt100", *words)),
             {
-                "configuration": {**observed.LAUNCH, **launch},
+                "configuration": {**spaces.DEFAULTS, **launch},
                 "prompt": 100,
                 "accepts": list(accepts),
                 "draft_tokens": 4,
@@ -140,7 +149,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     return {
         "test_a_follower_of_verifies_resumes_where_its_state_stopped": checks,
         "test_the_turn_after_a_verified_one_goes_on_from_what_its_state_has_consumed": list(
-            _turns()
+            _turns() if instances else ()
         ),
     }
 
@@ -221,4 +230,5 @@ MECHANISM = Mechanism(
     ),
     support=("gridproof_sglang_verify.py",),
     tells=lambda case: retelling.verifies_of(case) is not None,
+    known=_IN_A_ROW,
 )

@@ -40,6 +40,17 @@ def _grid(design: Design, c: Any) -> int:
     return int(design.grid("verify", c))
 
 
+# A boundary of the interval is passed, between two nodes of the tree and at one.
+KNOWN = tuple(
+    Instance(
+        {**spaces.DEFAULTS, "dcp_size": dcp, "speculative_num_draft_tokens": 8},
+        {"pre": pre, "accepted": 1},
+        "tiny",
+    )
+    for dcp, pre in ((8, 767), (1, 255))
+)
+
+
 def _verifies(cases: Sequence[Case], instances: Sequence[Instance]) -> Iterator[tuple]:
     """Configuration, length before, tokens accepted, tier."""
     for case in per_configuration(cases):
@@ -142,4 +153,5 @@ MECHANISM = Mechanism(
         },
     ),
     ("model", "sglang"),
+    known=KNOWN,
 )

@@ -109,6 +109,43 @@ def test_each_tier_has_the_tests_of_the_smaller_ones():
     assert tests[0] < tests[1] < tests[2]
 
 
+def constant_claims(tests, subject):
+    """The claims that observe one thing in all their runs on a subject, or have but one run."""
+    by_name = {name: test.by_subject[subject] for name, test in tests.items()}
+    compared = {n: p["observed"] for n, p in by_name.items() if p["outcome"] != "not comparable"}
+    return manifest.constants(compared)
+
+
+@pytest.mark.parametrize("tier", ["tiny", "small", "standard"])
+def test_no_claim_observes_one_thing_in_all_its_runs(tier):
+    document = manifest.parse(json.loads(emit.tests([], "sglang", tier)["manifest.json"]))
+    for subject in document.subjects:
+        assert constant_claims(document.tests, subject) == {}, subject
+
+
+# What the replay target measures is no number of tokens: its tests record nothing, and assert on distances.
+@pytest.mark.parametrize("target", ["model", "sglang"])
+def test_no_committed_claim_observes_one_thing_in_all_its_runs(committed, target):
+    document = predicted(committed, target)
+    for subject in document.subjects:
+        assert constant_claims(document.tests, subject) == {}, subject
+
+
+def test_a_claim_that_observes_one_thing_is_told_at_the_end_of_a_run(tmp_path):
+    predictions = {f"test_it.py::test_it[{n}]": {"outcome": "passes", "observed": 1} for n in "ab"}
+    tests = {n: manifest.PredictedTest("small", {"0.5.23": p}) for n, p in predictions.items()}
+    assert constant_claims(tests, "0.5.23") == {"test_it.py::test_it": (2, 1)}
+    document = manifest.Manifest("sglang", "small", ("0.5.23",), {}, tests)
+    (tmp_path / "manifest.json").write_text(document.text())
+    body = (
+        "import pytest\n"
+        "@pytest.mark.parametrize('run', ['a', 'b'])\n"
+        "def test_it(run, record_property):\n    record_property('observed', 1)\n"
+    )
+    done = run_folder(tmp_path, body, "0.5.23")
+    assert "OBSERVED NOTHING ELSE test_it.py::test_it: 1 in all its 2 runs" in done.stdout
+
+
 def run_model(folder, subject, *options):
     command = [
         sys.executable,

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,11 +14,14 @@ from generators.mechanisms import guards, results, windows
 from generators.mechanisms.base import CONFIGURATION_FIELDS
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
 from spec.sglang.designs import CURRENT, DESIGNS
+from spec.sglang.life import NO_SLOT
+from spec.sglang.request import Scheduler
 from spec.sglang.rules import grids as rules
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "generated_tests" / "sglang"))
 engine = pytest.importorskip("gridproof_sglang", reason="the engine is not installed")
 
+FAILS = engine.envs.SGLANG_TEST_MAMBA_LAZY_ALLOC_FAIL
 # A release that is not modelled yet is compared with the newest that is.
 DESIGN = DESIGNS.get(f"sglang-{engine.release()}", CURRENT)
 DRAFT_TOKENS = 8
@@ -107,6 +111,110 @@ def verifies(c, story, draft_tokens):
     known = model(c)
     known.speculative_num_draft_tokens = draft_tokens
     return _seen(observed), stories.verified_follower(DESIGN, known, story)
+
+
+def slots_of(request, pool, consumed):
+    """A request's slots in the engine; `consumed(slot)`: tokens that the state in a slot of the pool has consumed."""
+    record = engine.owner(request, "mamba_ping_pong_track_buffer")
+    buffer = record.mamba_ping_pong_track_buffer.tolist()
+    seen = {
+        "states": [NO_SLOT if slot == -1 else consumed(slot) for slot in buffer],
+        "next": record.mamba_next_track_idx,
+        "kept": int(pool.get_mamba_ping_pong_keep_idx(request)),
+        "label": record.mamba_last_track_seqlen or 0,
+    }
+    if hasattr(record, "mamba_prev_track_seqlen"):
+        seen["previous"] = record.mamba_prev_track_seqlen or 0
+    return seen
+
+
+def slots_said(slots, seen):
+    """What the model says of all that is seen of a request's slots."""
+    said = {name: int(getattr(slots, name)) for name in seen if name != "states"}
+    return {**said, "states": [int(slots.state(entry)) for entry in range(len(seen["states"]))]}
+
+
+def _forgetting(made):
+    """The allocator of states, its function and one that gives slots which hold nothing."""
+    allocator, real = made.pool.mamba_allocator, made.pool.mamba_allocator.alloc
+
+    def alloc(count):
+        slots = real(count)
+        if slots is not None:
+            made.states[slots] = engine.UNWRITTEN
+        return slots
+
+    return allocator, "alloc", alloc
+
+
+@dataclass(frozen=True)
+class Verify:
+    """A verify: the tokens it accepts, whether it is launched with nothing in flight, whether no slot can be had for it."""
+
+    accepted: int
+    alone: bool = False
+    fails: bool = False
+
+
+def verifies_in_order(c, prompt, verifies, draft_tokens, retained, grammar, alone):
+    """A request's slots after each launch of a verify, and its follower, in any order of launches and results.
+
+    It ends with the last verify, or, unless `alone`, with the one before while the last is in flight; of that one
+    `retained` tokens are kept, up to a stop token or, with `grammar`, up to where the grammar ends.
+    """
+    driver = emitted("verifies")
+    known = model(c)
+    known.speculative_num_draft_tokens = draft_tokens
+    scheduler = Scheduler(DESIGN, known)
+    request = scheduler.admit(prompt)
+    last = len(verifies) - (1 if alone or not c.overlap else 2)
+    ends_with = verifies[last].accepted
+    before = sum(verify.accepted for verify in verifies[:last])
+    observed, expected = [], []
+    speculation = {
+        "speculative_algorithm": "EAGLE",
+        "speculative_num_draft_tokens": draft_tokens,
+        "speculative_num_steps": max(1, draft_tokens - 1),
+        "speculative_eagle_topk": 1,
+    }
+    with (
+        engine.settings(c, **speculation),
+        patch.object(driver.spec_utils, "mambaish_config", return_value=object()),
+    ):
+        room = prompt + sum(verify.accepted for verify in verifies) + 2 * draft_tokens
+        real = driver.Verifying(c, prompt, draft_tokens, room)
+        with patch.object(*_forgetting(real.engine)):
+            if grammar:
+                real.end_after(before + retained)
+            waiting = []
+            for number, verify in enumerate(verifies):
+                if verify.alone:
+                    while waiting:
+                        real.process(*waiting.pop(0))
+                    request = scheduler.other_batch(request) if request.waiting else request
+                if verify.fails:
+                    request = scheduler.allocation_failure(request)
+                ends = number == last and not grammar
+                with FAILS.override(verify.fails):
+                    waiting.append(real.verify(verify.accepted, retained if ends else None))
+                request = scheduler.verify(request, verify.accepted)
+                seen = slots_of(
+                    real.req,
+                    real.engine.pool,
+                    lambda slot: int(real.engine.states[slot].flatten()[0]),
+                )
+                observed.append(seen)
+                expected.append(slots_said(request.slots, seen))
+                while len(waiting) > int(c.overlap):
+                    real.process(*waiting.pop(0))
+            while waiting and not real.req.finished():
+                real.process(*waiting.pop(0))
+            follower = _seen(real.follower())
+    if alone and c.overlap:
+        request = scheduler.other_batch(request)
+    assert scheduler.ends_with(request).end == prompt + before + ends_with
+    donated = scheduler.finish(request, retained, grammar).donated[-1].checkpoint
+    return (observed, follower), (expected, stories.follower(DESIGN, known, [donated]))
 
 
 def order(c, prompt, stop, other_prefill_after):

@@ -6,6 +6,7 @@ How many examples: GRIDPROOF_EXAMPLES, 400 unless told.
 
 import os
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,6 +26,7 @@ LONGEST_KEY = 330
 many = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
+half = settings(many, max_examples=max(20, EXAMPLES // 2))
 few = settings(many, max_examples=max(20, EXAMPLES // 5))
 ahead = st.integers(0, 1)
 
@@ -92,6 +94,35 @@ def verified(draw):
 
 
 @st.composite
+def verified_in_order(draw):
+    """The same in any order of launches and results, where a slot can be had and where none can."""
+    c = draw(launches())
+    drafts = draw(st.integers(1, min(c.mamba_track_interval, 12)))
+    grid = int(comparison.DESIGN.grid("verify", comparison.model(c)))
+    verify = st.builds(
+        comparison.Verify,
+        st.integers(1, drafts),
+        alone=st.booleans() if c.overlap else st.just(False),
+        fails=st.booleans() if c.lazy else st.just(False),
+    )
+    alone = draw(st.booleans())
+    verifies = draw(st.lists(verify, min_size=2 - alone, max_size=7))
+    if c.overlap and not alone:  # a verify is in flight at the end
+        verifies[-1] = replace(verifies[-1], alone=False)
+    last = verifies[-1 if alone or not c.overlap else -2]
+    prompt = max(1, draw(st.integers(0, 2)) * grid + draw(st.integers(-2 * drafts, 1)))
+    return (
+        c,
+        prompt,
+        verifies,
+        drafts,
+        draw(st.integers(1, last.accepted)),
+        draw(st.booleans()),
+        alone,
+    )
+
+
+@st.composite
 def inserts(draw):
     """One to three finished requests; each later one donates beyond what it shares with the first."""
     first = draw(st.integers(1, LONGEST_KEY))
@@ -139,6 +170,22 @@ def guarded(draw):
     }
 
 
+def test_a_model_with_another_rule_for_a_failed_plan_differs():
+    """The fourth verify passes the second boundary in the slot of the first one's state."""
+    c = engine.Configuration(1, 1, 4, 4, "extra_buffer_lazy")
+    accepted = (2, 2, 2, 2, 1)
+    verifies = [comparison.Verify(n, fails=n != 1 and i > 1) for i, n in enumerate(accepted)]
+    story = (c, 3, verifies, 2, 1, False, False)
+    same(comparison.verifies_in_order(*story))
+    changed = not comparison.DESIGN.failure_forgets_the_label
+    wrong = replace(comparison.DESIGN, failure_forgets_the_label=changed)
+    with (
+        patch.object(comparison, "DESIGN", wrong),
+        pytest.raises(AssertionError, match="label"),
+    ):
+        same(comparison.verifies_in_order(*story))
+
+
 def same(answers):
     observed, expected = answers
     assert observed == expected
@@ -163,9 +210,15 @@ def test_slots_conform_in_every_order_of_launch_and_result(data, c):
 
 
 @given(verified=verified())
-@many
+@few
 def test_slots_conform_under_speculation(verified):
     same(comparison.verifies(*verified))
+
+
+@given(verified=verified_in_order())
+@half
+def test_slots_conform_under_speculation_in_every_order_of_launch_and_result(verified):
+    same(comparison.verifies_in_order(*verified))
 
 
 @given(data=st.data(), c=launches())
