@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
@@ -162,7 +163,7 @@ def verifies_in_order(c, prompt, verifies, draft_tokens, retained, grammar, alon
     It ends with the last verify, or, unless `alone`, with the one before while the last is in flight; of that one
     `retained` tokens are kept, up to a stop token or, with `grammar`, up to where the grammar ends.
     """
-    driver = emitted("verifies")
+    driver = importlib.import_module("gridproof_sglang_verify")
     known = model(c)
     known.speculative_num_draft_tokens = draft_tokens
     scheduler = Scheduler(DESIGN, known)
@@ -171,16 +172,7 @@ def verifies_in_order(c, prompt, verifies, draft_tokens, retained, grammar, alon
     ends_with = verifies[last].accepted
     before = sum(verify.accepted for verify in verifies[:last])
     observed, expected = [], []
-    speculation = {
-        "speculative_algorithm": "EAGLE",
-        "speculative_num_draft_tokens": draft_tokens,
-        "speculative_num_steps": max(1, draft_tokens - 1),
-        "speculative_eagle_topk": 1,
-    }
-    with (
-        engine.settings(c, **speculation),
-        patch.object(driver.spec_utils, "mambaish_config", return_value=object()),
-    ):
+    with driver.speculating(c, draft_tokens):
         room = prompt + sum(verify.accepted for verify in verifies) + 2 * draft_tokens
         real = driver.Verifying(c, prompt, draft_tokens, room)
         with patch.object(*_forgetting(real.engine)):
