@@ -7,10 +7,10 @@ from typing import Any
 
 from generators import expectations
 from generators.cases import Case, spelled
-from generators.coverage import Instance, Space
+from generators.coverage import Instance, Predicate, Space
 from generators.mechanisms import spaces
 from generators.mechanisms.base import Check, Mechanism, completed, numbers, on
-from spec.numbers import Truth, both, divides
+from spec.numbers import Truth, both, divides, implies
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.designs import CURRENT, Design, current
 from spec.sglang.rules import extend, grids
@@ -92,6 +92,16 @@ def _reads_a_row(which: str) -> Callable[..., Truth]:
     return predicate
 
 
+CHUNK_FACTS: dict[str, Predicate] = {
+    **spaces.FACTS,
+    "the_page_divides_the_cache_chunk": lambda c, **_: divides(
+        c.page_size, grids.cache_chunk_size(c)
+    ),
+    "a_tree_page_in_the_cache_chunk_leaves_that_unchanged": lambda c, **_: implies(
+        divides(grids.tree_page(c), grids.cache_chunk_size(c)),
+        grids.checkpoint_grid(c) == grids.cache_chunk_size(c),
+    ),
+}
 CONFIGURATIONS = [
     dict(zip(("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size"), v, strict=True))
     for v in ((16, 1, 256, 64), (128, 1, 256, 64), (64, 2, 256, 64), (128, 2, 256, 64))
@@ -104,7 +114,7 @@ MECHANISM = Mechanism(
         CONFIGURATIONS,
         {
             "first_prefix": (0, 64, 128),
-            "first_end": (10, 64, 130, 192, 256, 300, 400),
+            "first_end": (10, 64, 130, 192, 200, 256, 300, 320, 400),
             "second_prefix": (0, 64, 128, 256),
             "second_end": (50, 128, 140, 256, 320, 330, 512, 520),
         },
@@ -124,5 +134,6 @@ MECHANISM = Mechanism(
             "the_second_donates": _donates("second"),
             "the_second_reads_a_row": _reads_a_row("second"),
         },
+        CHUNK_FACTS,
     ),
 )

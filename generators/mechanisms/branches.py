@@ -127,8 +127,8 @@ MECHANISM = Mechanism(
         batches.CONFIGURATIONS,
         {
             "prefix": (0, 64, 128, 256),
-            "end": (50, 130, 192, 256, 300, 384, 520, 600),
-            "point": (64, 80, 96, 128, 192, 256, 320, 384, 512),
+            "end": (50, 100, 130, 192, 256, 300, 384, 520, 600),
+            "point": (64, 80, 96, 128, 192, 200, 256, 320, 330, 384, 512, 530),
         },
         {
             **spaces.ACCEPTED,
@@ -146,6 +146,7 @@ MECHANISM = Mechanism(
                 grids.cache_chunk_size(c), n["point"] - n["prefix"]
             ),
         },
+        batches.CHUNK_FACTS,
     ),
     support=("gridproof_sglang_tree.py",),
 )

@@ -71,11 +71,14 @@ MECHANISM = Mechanism(
         {
             "prompt": (8, 40, 63, 64, 127, 130),
             "at": [n for n in _NEAR if n <= 520],
-            "stop": [n for n in _NEAR if n <= 580],
+            "stop": sorted(
+                {*(n for n in _NEAR if n <= 580), *(n - 1 for n in _NEAR if 1 < n <= 520)}
+            ),
             "other": (10, 64, 130, 200),
         },
         {
             **spaces.ACCEPTED,
+            "the_track_grid_is_above_two_tokens": lambda c, **_: grids.track_grid(c) > 2,
             "the_mixed_step_is_no_first_one": lambda c, **n: n["at"] > n["prompt"] + 1,
             "the_mixed_step_is_launched": lambda c, **n: (
                 n["stop"] + int(bool(c.overlap)) >= n["at"]

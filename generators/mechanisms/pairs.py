@@ -54,6 +54,8 @@ def _crosses(which: str) -> Callable[..., Truth]:
 
 
 _DRAFT_TOKENS = 8
+_LENGTHS = (100, 191, 250, 255, 508, 763)
+_SIZES = (1, 4, 8)
 _NAMES = ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")
 MECHANISM = Mechanism(
     "pairs",
@@ -68,10 +70,10 @@ MECHANISM = Mechanism(
             for values in ((64, 1, 256, 64), (64, 8, 256, 64), (16, 3, 48, 64))
         ],
         {
-            "first": (100, 250, 255, 505, 760),
-            "first_accepts": (1, 3, 8),
-            "second": (100, 252, 255, 508, 763),
-            "second_accepts": (1, 4, 8),
+            "first": _LENGTHS,
+            "first_accepts": _SIZES,
+            "second": _LENGTHS,
+            "second_accepts": _SIZES,
         },
         {
             **spaces.ACCEPTED,

@@ -97,6 +97,10 @@ _LONG = (
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1, grammar=1),
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1),
     _default(_LAZY, prompt=253, full=63, first=4, second=4, third=4, retained=1, grammar=1),
+    # The label passes the stop token: the one before it is donated.
+    _default(_EAGER, prompt=253, full=63, first=4, second=4, third=4, retained=1),
+    # No boundary is near when it stops: a lazy request donates what it kept.
+    _default(_LAZY, prompt=253, full=10, first=4, second=4, third=4, retained=4),
 )
 # Two verifies in a row that each pass a boundary.
 _IN_A_ROW = (
