@@ -7,8 +7,8 @@ Cases:
   GP101 decode-period2-page64-dcp8-interval256-chunk64: a state of 768 tokens on the node of
     depth 512
 Colour, as predicted for each design:
-  test_decode_snapshots_are_depths_the_tree_can_name: 1 run
-    1 red: sglang-0.5.17 to sglang-0.5.18
+  test_decode_snapshots_are_depths_the_tree_can_name: 2 runs
+    2 red: sglang-0.5.17 to sglang-0.5.18
     all green: sglang-0.5.19 to sglang-0.5.23
   test_a_follower_of_a_decode_resumes_where_its_state_stopped: 5 runs
     2 red: sglang-0.5.17 to sglang-0.5.18
@@ -60,6 +60,11 @@ GRIDS = {
             PAGE64_DCP8_INTERVAL256_CHUNK64,
             1280,
             id="page64-dcp8-interval256-chunk64-to1280",
+        ),
+        pytest.param(
+            PAGE64_DCP8_INTERVAL256_CHUNK64,
+            256,
+            id="page64-dcp8-interval256-chunk64-to256",
         ),
     ],
 )

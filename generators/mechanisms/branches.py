@@ -19,7 +19,7 @@ from generators.mechanisms.base import (
     numbers,
     on,
 )
-from spec.numbers import divides
+from spec.numbers import Truth, both, divides
 from spec.sglang.checkpoints import Checkpoint, branching_checkpoint, extend_checkpoint
 from spec.sglang.designs import CURRENT, Design
 from spec.sglang.rules import grids
@@ -119,6 +119,23 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     }
 
 
+def _has_a_row(c: Any, prefix: Any, end: Any, point: Any) -> Truth:
+    """Whether such an extend donates, and keeps a row for the point before the depth that it would donate."""
+    ordinary = extend_checkpoint(CURRENT, c, prefix, end)
+    whole_chunks = divides(grids.cache_chunk_size(c), point - prefix)
+    return both(ordinary.wanted, point > prefix, point < ordinary.recorded, whole_chunks)
+
+
+def _known(**lengths: int) -> Instance:
+    return Instance(batches.CONFIGURATIONS[0], lengths, "tiny")
+
+
+_KNOWN = (
+    # The requests part within a chunk: the branch is rounded down to where a row is.
+    _known(prefix=0, end=130, point=80),
+    # They part on a chunk before the depth that the second would donate.
+    _known(prefix=0, end=256, point=128),
+)
 MECHANISM = Mechanism(
     "branches",
     _groups,
@@ -142,6 +159,7 @@ MECHANISM = Mechanism(
             ),
             "the_point_lies_beyond_the_prefix": lambda c, **n: n["point"] > n["prefix"],
             "the_point_lies_before_the_end": lambda c, **n: n["point"] < n["end"],
+            "a_row_is_kept_for_the_point": _has_a_row,
             "the_point_is_whole_chunks_away": lambda c, **n: divides(
                 grids.cache_chunk_size(c), n["point"] - n["prefix"]
             ),
@@ -149,4 +167,5 @@ MECHANISM = Mechanism(
         batches.CHUNK_FACTS,
     ),
     support=("gridproof_sglang_tree.py",),
+    known=_KNOWN,
 )

@@ -22,10 +22,11 @@ def _has_to_cache(c: Any, story: stories.Mixed) -> bool:
     return story.prompt >= grids.checkpoint_grid(c) or any(n != story.at for n in passed)
 
 
-def _one_slot(c: Any) -> Callable[[Any], bool]:
-    """Whether a request holds no more slots between boundaries than it was admitted with."""
-    most = 1 if slots.is_lazy(c) or not c.overlap else 2
-    return lambda held: held == most
+def _no_slot_too_many(c: Any, story: stories.Mixed) -> Callable[[Any], bool]:
+    """Whether a lazy request holds a second slot for a boundary in flight alone, an eager one its two."""
+    in_flight = any(divides(grids.track_grid(c), story.at + ahead) for ahead in (1, 2))
+    right = 1 + int(in_flight) if slots.is_lazy(c) else 1 + int(bool(c.overlap))
+    return lambda held: held == right
 
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
@@ -41,7 +42,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
         for checks, observe, passes in (
             (firsts, stories.mixed_follower, lands(_has_to_cache(c, story))),
             (others, stories.mixed_others_follower, lands(story.other >= grids.checkpoint_grid(c))),
-            (held, stories.mixed_held, _one_slot(c)),
+            (held, stories.mixed_held, _no_slot_too_many(c, story)),
         ):
             if checks is held and story.stop < story.at + 2:
                 continue

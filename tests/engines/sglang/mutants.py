@@ -94,8 +94,6 @@ MUTANTS = (
         "ScheduleBatch._mamba_radix_cache_v2_req_prepare_for_extend",
         "mamba_track_seqlen_aligned = req.mamba_branching_seqlen",
         "pass",
-        "test_branches.py::test_a_request_that_leaves_a_path_leaves_its_state_where_it_left"
-        "[page16-dcp1-interval256-chunk64-rust-first130-shared80-to130]",
     ),
     Mutant(
         "a branching extend reads the ordinary row",
@@ -103,8 +101,6 @@ MUTANTS = (
         "ScheduleBatch._mamba_radix_cache_v2_req_prepare_for_extend",
         "mamba_track_seqlen = _force_track_h(req.mamba_branching_seqlen)",
         "_force_track_h(req.mamba_branching_seqlen)",
-        "test_branches.py::test_a_request_that_leaves_a_path_leaves_its_state_where_it_left"
-        "[page16-dcp1-interval256-chunk64-rust-first130-shared80-to130]",
     ),
     Mutant(
         "an extend branches at a depth that no row is kept for",
@@ -112,8 +108,6 @@ MUTANTS = (
         "ScheduleBatch._mamba_radix_cache_v2_req_prepare_for_extend",
         "and branching_seqlen_aligned_mask\n",
         "and cache_chunk_size > 0\n",
-        "test_branches.py::test_a_branching_extend_donates_the_state_of_its_branching_point"
-        "[page16-dcp1-interval256-chunk64-from0-to130-branch80]",
     ),
     Mutant(
         "a new request's own slot is not cleared",
@@ -121,6 +115,8 @@ MUTANTS = (
         "ScheduleBatch._collect_deferred_mamba_cow_and_clear",
         "elif req.kv.mamba_needs_clear:",
         "elif False:",
+        "test_orders.py::test_a_follower_is_served_the_state_of_its_own_prefix"
+        "[page64-dcp1-interval64-chunk64-extra-buffer-prompt63-stop127-other-prefill-after64]",
     ),
     Mutant(
         "a state is copied to another request's slot",
@@ -139,7 +135,7 @@ MUTANTS = (
         "self.mamba_track_indices = torch.cat([indices, untracked])",
         "self.mamba_track_indices = torch.cat([untracked, indices])",
         "test_mixed.py::test_a_prompt_in_a_mixed_batch_leaves_the_state_of_its_own_prefix"
-        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at255-stop257-other64]",
+        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at257-stop512-other64]",
     ),
     Mutant(
         "the mask of a mixed batch is reversed",
@@ -148,7 +144,7 @@ MUTANTS = (
         "self.mamba_track_mask = torch.cat([mask, untracked >= 0])",
         "self.mamba_track_mask = torch.cat([untracked >= 0, mask])",
         "test_mixed.py::test_a_prompt_in_a_mixed_batch_leaves_the_state_of_its_own_prefix"
-        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at255-stop257-other64]",
+        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at257-stop512-other64]",
     ),
     Mutant(
         "a mixed lazy boundary keeps the slot it did not write",
@@ -156,8 +152,6 @@ MUTANTS = (
         "ScheduleBatch.mix_with_running",
         "running_batch.mamba_lazy_undo_prealloc_at_boundary()",
         "pass",
-        "test_mixed.py::test_a_request_holds_no_second_slot_for_a_boundary_that_it_did_not_write"
-        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at512-stop514-other10]",
     ),
     Mutant(
         "the undo of a mixed lazy boundary leaves the freed slot to be written next",
@@ -172,6 +166,8 @@ MUTANTS = (
         "ScheduleBatch.mamba_lazy_undo_prealloc_at_boundary",
         "req.kv.mamba_untracked_decode_batch_idx = req.decode_batch_idx",
         "pass",
+        "test_mixed.py::test_a_request_one_of_whose_steps_is_mixed_leaves_the_state_of_its_own_prefix"
+        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at512-stop511-other64]",
     ),
     # managers/schedule_batch.py: decode
     Mutant(
@@ -269,6 +265,8 @@ MUTANTS = (
         "SchedulerBatchResultProcessor._handle_finish_state_updated_req",
         "and req.kv.mamba_untracked_decode_batch_idx != req.decode_batch_idx",
         "and lookahead == 1",
+        "test_mixed.py::test_a_request_one_of_whose_steps_is_mixed_leaves_the_state_of_its_own_prefix"
+        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-prompt8-at512-stop511-other64]",
     ),
     Mutant(
         "a boundary swaps no slots",
@@ -383,8 +381,6 @@ MUTANTS = (
         "MambaComponent.finalize_match_result_in_tree_core",
         "aligned_seqlen if aligned_seqlen > mamba_boundary_len else None",
         "result.full_kv_hit_length if aligned_seqlen > mamba_boundary_len else None",
-        "test_branches.py::test_a_request_that_leaves_a_path_leaves_its_state_where_it_left"
-        "[page16-dcp1-interval256-chunk64-python-first130-shared80-to130]",
     ),
     Mutant(
         "a request is told to branch where it already is",
@@ -410,8 +406,6 @@ MUTANTS = (
         "MambaComponent._select_finished_checkpoint",
         "return previous_cache_len, pool.get_mamba_ping_pong_other_idx(keep_idx)",
         "return previous_cache_len, keep_idx",
-        "test_ownership.py::test_a_node_keeps_the_state_of_its_first_donor_and_no_slot_is_lost"
-        "[page16-dcp3-interval256-chunk64-rust-key100-first192-previous96-shared96-second96-follower96]",
     ),
     Mutant(
         "a fall-back passes the key as well",
@@ -509,6 +503,8 @@ MUTANTS = (
         "_verify_commit_step_indices",
         "candidate_track_steps = accept_index[req_idx, to_track_ith] - accept_indices_offset",
         "candidate_track_steps = accept_index[req_idx, to_track_ith]",
+        "test_pairs.py::test_a_verify_of_two_requests_saves_the_state_of_each"
+        "[page64-dcp1-interval256-chunk64-from255-accept1-then-from255-accept1]",
     ),
     Mutant(
         "a verify saves every state",
@@ -527,7 +523,7 @@ MUTANTS = (
         "h_offsets[row] + chunk",
         "chunk",
         "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
-        "[page64-dcp2-interval256-chunk64-from0-to10-then-from0-to320]",
+        "[page128-dcp2-interval256-chunk64-from0-to10-then-from0-to320]",
     ),
     Mutant(
         "rows of intermediate states are counted by whole chunks",
@@ -536,7 +532,7 @@ MUTANTS = (
         "((n + chunk_size - 1) // chunk_size for n in extend_lens)",
         "(n // chunk_size for n in extend_lens)",
         "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
-        "[page64-dcp2-interval256-chunk64-from0-to10-then-from0-to320]",
+        "[page128-dcp2-interval256-chunk64-from0-to10-then-from0-to320]",
     ),
     Mutant(
         "a state is read from another request's row",
@@ -544,8 +540,6 @@ MUTANTS = (
         "build_prefill_track_plan",
         "length = track_lens[row] - prefix_lens[row]",
         "length = track_lens[row] - prefix_lens[0]",
-        "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
-        "[page128-dcp1-interval256-chunk64-from64-to300-then-from0-to320]",
     ),
     Mutant(
         "a final state is copied to the first tracked slot",
@@ -554,7 +548,7 @@ MUTANTS = (
         "destinations.index_select(0, final_rows),",
         "destinations.index_select(0, final_rows * 0),",
         "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
-        "[page64-dcp2-interval256-chunk64-from0-to64-then-from0-to128]",
+        "[page16-dcp1-interval256-chunk64-from0-to130-then-from0-to128]",
     ),
     Mutant(
         "the window of an extend ends one token early",
@@ -572,7 +566,7 @@ MUTANTS = (
         "start_indices = query_start_loc[:-1] + aligned_len - conv_state_len",
         "start_indices = aligned_len - conv_state_len",
         "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
-        "[page64-dcp2-interval256-chunk64-from0-to64-then-from0-to128]",
+        "[page16-dcp1-interval256-chunk64-from0-to130-then-from0-to128]",
     ),
 )
 
