@@ -106,6 +106,11 @@ CONFIGURATIONS = [
     dict(zip(("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size"), v, strict=True))
     for v in ((16, 1, 256, 64), (128, 1, 256, 64), (64, 2, 256, 64), (128, 2, 256, 64))
 ]
+_STARTS = Instance(  # extends from different prefixes, each of which reads a row
+    CONFIGURATIONS[1],
+    {"first_prefix": 64, "first_end": 300, "second_prefix": 0, "second_end": 320},
+    "tiny",
+)
 MECHANISM = Mechanism(
     "batches",
     _groups,
@@ -136,4 +141,5 @@ MECHANISM = Mechanism(
         },
         CHUNK_FACTS,
     ),
+    known=(_STARTS,),
 )

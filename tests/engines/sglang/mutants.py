@@ -94,6 +94,8 @@ MUTANTS = (
         "ScheduleBatch._mamba_radix_cache_v2_req_prepare_for_extend",
         "mamba_track_seqlen_aligned = req.mamba_branching_seqlen",
         "pass",
+        "test_branches.py::test_a_branching_extend_donates_the_state_of_its_branching_point"
+        "[page16-dcp1-interval256-chunk64-from0-to130-branch64]",
     ),
     Mutant(
         "a branching extend reads the ordinary row",
@@ -101,6 +103,8 @@ MUTANTS = (
         "ScheduleBatch._mamba_radix_cache_v2_req_prepare_for_extend",
         "mamba_track_seqlen = _force_track_h(req.mamba_branching_seqlen)",
         "_force_track_h(req.mamba_branching_seqlen)",
+        "test_branches.py::test_a_branching_extend_donates_the_state_of_its_branching_point"
+        "[page16-dcp1-interval256-chunk64-from0-to130-branch64]",
     ),
     Mutant(
         "an extend branches at a depth that no row is kept for",
@@ -108,6 +112,8 @@ MUTANTS = (
         "ScheduleBatch._mamba_radix_cache_v2_req_prepare_for_extend",
         "and branching_seqlen_aligned_mask\n",
         "and cache_chunk_size > 0\n",
+        "test_branches.py::test_a_branching_extend_donates_the_state_of_its_branching_point"
+        "[page16-dcp1-interval256-chunk64-from0-to130-branch80]",
     ),
     Mutant(
         "a new request's own slot is not cleared",
@@ -152,6 +158,8 @@ MUTANTS = (
         "ScheduleBatch.mix_with_running",
         "running_batch.mamba_lazy_undo_prealloc_at_boundary()",
         "pass",
+        "test_mixed.py::test_a_request_holds_no_second_slot_for_a_boundary_that_it_did_not_write"
+        "[page64-dcp1-interval64-chunk64-extra-buffer-lazy-prompt8-at128-stop192-other10]",
     ),
     Mutant(
         "the undo of a mixed lazy boundary leaves the freed slot to be written next",
@@ -159,6 +167,8 @@ MUTANTS = (
         "ScheduleBatch.mamba_lazy_undo_prealloc_at_boundary",
         "req.kv.mamba_next_track_idx = 1 - next_idx",
         "pass",
+        "test_mixed.py::test_a_request_one_of_whose_steps_is_mixed_leaves_the_state_of_its_own_prefix"
+        "[page64-dcp1-interval64-chunk64-extra-buffer-lazy-prompt8-at128-stop192-other10]",
     ),
     Mutant(
         "the undo of a mixed lazy boundary is not remembered",
@@ -258,6 +268,8 @@ MUTANTS = (
         "SchedulerBatchResultProcessor._mamba_prefix_cache_update",
         "req.kv.mamba_prev_track_seqlen = previous_track_seqlen",
         "req.kv.mamba_prev_track_seqlen = None",
+        "test_verifies.py::test_a_follower_of_verifies_resumes_where_its_state_stopped"
+        "[page64-dcp1-interval256-chunk64-extra-buffer-draft4-prompt253-full63-accept4-4-4-stop1]",
     ),
     Mutant(
         "a mixed step is taken for one that overwrites",
@@ -301,6 +313,8 @@ MUTANTS = (
         "SchedulerBatchResultProcessor._mamba_lazy_spec_update",
         "req.kv.mamba_last_track_seqlen = track_seqlen",
         "pass",
+        "test_verifies.py::test_a_follower_of_verifies_resumes_where_its_state_stopped"
+        "[page64-dcp1-interval256-chunk64-extra-buffer-lazy-draft4-prompt253-full10-accept4-4-4-stop4]",
     ),
     Mutant(
         "a verify counts what a grammar dropped",
@@ -381,6 +395,8 @@ MUTANTS = (
         "MambaComponent.finalize_match_result_in_tree_core",
         "aligned_seqlen if aligned_seqlen > mamba_boundary_len else None",
         "result.full_kv_hit_length if aligned_seqlen > mamba_boundary_len else None",
+        "test_branches.py::test_a_request_that_leaves_a_path_leaves_its_state_where_it_left"
+        "[page16-dcp1-interval256-chunk64-python-first130-shared80-to130]",
     ),
     Mutant(
         "a request is told to branch where it already is",
@@ -406,6 +422,8 @@ MUTANTS = (
         "MambaComponent._select_finished_checkpoint",
         "return previous_cache_len, pool.get_mamba_ping_pong_other_idx(keep_idx)",
         "return previous_cache_len, keep_idx",
+        "test_ownership.py::test_a_node_keeps_the_state_of_its_first_donor_and_no_slot_is_lost"
+        "[page64-dcp1-interval256-chunk64-rust-key64-first128-previous64-shared0-second64-follower64]",
     ),
     Mutant(
         "a fall-back passes the key as well",
@@ -413,6 +431,8 @@ MUTANTS = (
         "MambaComponent._select_finished_checkpoint",
         "or previous_cache_len > token_ids_len",
         "or previous_cache_len > cache_len",
+        "test_tree.py::test_a_follower_is_given_the_state_of_its_own_prefix"
+        "[page16-dcp3-interval256-chunk64-rust-key_length64-donated192-previous96-follower50]",
     ),
     Mutant(
         "a label at the end of the key is not donated",
@@ -540,6 +560,8 @@ MUTANTS = (
         "build_prefill_track_plan",
         "length = track_lens[row] - prefix_lens[row]",
         "length = track_lens[row] - prefix_lens[0]",
+        "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
+        "[page128-dcp1-interval256-chunk64-from64-to300-then-from0-to320]",
     ),
     Mutant(
         "a final state is copied to the first tracked slot",
