@@ -59,12 +59,10 @@ def _on_grid(offset: int) -> Callable[..., Truth]:
 
 
 _NEAR = sorted({n for grid in (64, 128, 256) for n in slots.lengths_near(grid, 3)})
-_DEFAULT = (
-    Instance(  # the default interval and slots, a boundary that is mixed between two that are not
-        next(c for c in slots.SPACE.configurations if c["overlap"]),
-        {"prompt": 200, "at": 512, "stop": 767, "other": 130},
-        "tiny",
-    )
+_DEFAULT = Instance(  # the default interval and slots, the step before a boundary
+    next(c for c in slots.SPACE.configurations if c["overlap"]),
+    {"prompt": 200, "at": 255, "stop": 258, "other": 130},
+    "tiny",
 )
 MECHANISM = Mechanism(
     "mixed",
