@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
 from generators.trees import told_of
-from spec.sglang.checkpoints import Checkpoint, node_of
+from spec.sglang import life
+from spec.sglang.checkpoints import Checkpoint, node_of, verify_checkpoint
 from spec.sglang.designs import Design, current
-from spec.sglang.request import Scheduler
+from spec.sglang.request import Request, Scheduler
 from spec.sglang.rules import tree
 from spec.sglang.rules.tree import Node
 
@@ -57,13 +58,14 @@ class Verifies:
 
     It stops with the last verify, or, under the overlap scheduler and where there are several, with the last but
     one while the last is in flight; of that one `retained` tokens are kept: up to a stop token, or, with `grammar`,
-    up to where the grammar ends.
+    up to where the grammar ends.  For the verifies of the numbers `no_slot_for` (from 0) no second lazy slot can be had.
     """
 
     prompt: int
     accepts: tuple[int, ...]
     retained: int
     grammar: bool
+    no_slot_for: tuple[int, ...] = ()
 
     def last(self, c: Any) -> int:
         """The number of the verify it stops with."""
@@ -75,7 +77,9 @@ def verified(design: Design, c: Any, story: Verifies) -> Checkpoint:
     """What a request donates when it stops; its prompt donates nothing."""
     scheduler = Scheduler(design, c)
     request = scheduler.admit(story.prompt)
-    for accepted in story.accepts:
+    for number, accepted in enumerate(story.accepts):
+        if number in story.no_slot_for:
+            request = scheduler.allocation_failure(request)
         request = scheduler.verify(request, accepted)
     if c.overlap and len(story.accepts) == 1:
         request = scheduler.other_batch(request)
@@ -100,3 +104,73 @@ def follower_of(design: Design, c: Any, story: Story) -> dict[str, int | None]:
 def verified_follower(design: Design, c: Any, story: Verifies) -> dict[str, int | None]:
     """The node and the state (tokens) that a follower of a verified request is given."""
     return follower(design, c, [verified(design, c, story)])
+
+
+def late(design: Design, c: Any, story: Verifies) -> Checkpoint:
+    """What a request of three verifies donates that ends with the second, the third being launched after that.
+
+    The third is prepared before the result of the second is processed, as where a grammar has to be advanced between
+    the two; nothing is ahead of the first's.
+    """
+    first, second, third = story.accepts
+    scheduler = Scheduler(design, c)
+    request = scheduler.other_batch(scheduler.verify(scheduler.admit(story.prompt), first))
+    request = scheduler.verify(request, second)
+    slots, entry = life.verify_planned(design, c, request.slots, request.committed)
+    request = scheduler.finish(replace(request, slots=slots), story.retained, story.grammar)
+    donated, written = request.donated[-1].checkpoint, entry if life.is_lazy(c) else 0
+    third_state = verify_checkpoint(design, c, story.prompt + first + second, third)
+    if design.skips_rows_of_the_finished or written != request.slots.kept:
+        return donated
+    return replace(donated, state=third_state.state) if third_state.saved else donated
+
+
+def late_follower(design: Design, c: Any, story: Verifies) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of such a request is given."""
+    return follower(design, c, [late(design, c, story)])
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A request of `prompt` tokens whose step at `at` runs in one batch with another prompt of `other` tokens.
+
+    It finishes at the result of the step at `stop`, with the next one in flight under the overlap scheduler.
+    """
+
+    prompt: int
+    at: int
+    stop: int
+    other: int
+
+
+def _until_mixed(design: Design, c: Any, story: Mixed) -> tuple[Scheduler, Request]:
+    scheduler = Scheduler(design, c)
+    request = scheduler.extend(scheduler.admit(), story.prompt)
+    request = scheduler.mixed_batch(scheduler.decode(request, story.at - 1))
+    return scheduler, scheduler.decode(request, story.at)
+
+
+def mixed_follower(design: Design, c: Any, story: Mixed) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of the request is given, one of whose steps was mixed."""
+    scheduler, request = _until_mixed(design, c, story)
+    request = scheduler.decode(request, story.stop + int(bool(c.overlap)))
+    donated = scheduler.finish(request).donated
+    return follower(design, c, [donation.checkpoint for donation in donated])
+
+
+def mixed_held(design: Design, c: Any, story: Mixed) -> int:
+    """State slots that the request holds when its second step behind the mixed one is launched."""
+    scheduler, request = _until_mixed(design, c, story)
+    slots = scheduler.decode(request, story.at + 2).slots
+    entries = (slots.first, slots.second) if c.overlap else (slots.first,)
+    return sum(state != life.NO_SLOT for state in entries)
+
+
+def mixed_others_follower(design: Design, c: Any, story: Mixed) -> dict[str, int | None]:
+    """The node and the state (tokens) that a follower of the other request is given, whose prompt was mixed."""
+    scheduler = Scheduler(design, c)
+    request = scheduler.extend(scheduler.mixed_batch(scheduler.admit()), story.other)
+    stop = story.other + 2
+    request = scheduler.decode(request, stop + int(bool(c.overlap)))
+    donated = scheduler.finish(request).donated
+    return follower(design, c, [donation.checkpoint for donation in donated])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spec.sglang.checkpoints import node_of
+from spec.sglang.checkpoints import Checkpoint, node_of
 from spec.sglang.designs import Design, current
 from spec.sglang.life import finished, keeping
 from spec.sglang.rules import grids, lookup, tree
@@ -67,7 +67,10 @@ class Tree:
     def donate(self, tokens: Sequence[int], request: Insert, number: int = 1) -> None:
         """Insert what a finished request donates, the `number`-th one."""
         slots = keeping(request.donated, request.previous)
-        checkpoint = finished(self.design, self.c, slots, request.key_length)
+        self.hang(tokens, finished(self.design, self.c, slots, request.key_length), number)
+
+    def hang(self, tokens: Sequence[int], checkpoint: Checkpoint, number: int = 1) -> None:
+        """Insert a checkpoint of the `number`-th request, if it was saved."""
         depth = int(node_of(self.design, self.c, checkpoint)) if checkpoint.saved else 0
         if depth:
             key = self.pages(tokens, depth)

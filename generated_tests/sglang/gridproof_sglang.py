@@ -28,7 +28,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from fnmatch import fnmatch
+from functools import partial
 from importlib.machinery import ModuleSpec
+from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -110,7 +112,7 @@ from sglang.srt.mem_cache.memory_pool import HybridLinearKVPool, HybridReqToToke
 from sglang.srt.mem_cache.unified_cache.component_type import ComponentType
 from sglang.srt.mem_cache.unified_cache.tree_core_registry import registered_tree_core_backends
 from sglang.srt.mem_cache.unified_radix_cache import UnifiedRadixCache
-from sglang.srt.model_executor.forward_batch_info import ForwardMode
+from sglang.srt.model_executor.forward_batch_info import ForwardBatch, ForwardMode
 from sglang.srt.runtime_context import get_context, get_parallel
 from sglang.srt.sampling.sampling_params import SamplingParams
 from sglang.srt.server_args import ServerArgs
@@ -119,7 +121,9 @@ logging.disable(logging.NOTSET)
 
 UNWRITTEN = -1  # what a state slot reads before a forward pass wrote into it
 TRACK_SLOT = 2_000_000  # stands for the slot that a checkpoint is written into
+OTHERS = -2  # the state of another request
 _LIVE_SLOT = 1_000_000  # stands for the request's own state; no row of h is that large
+_WINDOW = 3  # tokens of a convolution's window
 
 
 class NotComparable(unittest.SkipTest):
@@ -385,6 +389,18 @@ class Engine:
         batch.req_pool_indices_cpu = batch.req_pool_indices
         return batch
 
+    @contextmanager
+    def exhausted(self) -> Iterator[None]:
+        """Leave no free state slot in the real allocator."""
+        allocator = self.pool.mamba_allocator
+        free = allocator.available_size()
+        taken = allocator.alloc(free) if free else None
+        try:
+            yield
+        finally:
+            if taken is not None:
+                allocator.free(taken)
+
     def result_processor(self) -> SchedulerBatchResultProcessor:
         """The real result processor, around this tree and this pool."""
         parts = dict.fromkeys(f.name for f in fields(SchedulerBatchResultProcessor))
@@ -406,31 +422,93 @@ class Engine:
         return Follower(prefix_length(req), int(self.states[int(source)].flatten()[0]))
 
 
-def state_read(c: Configuration, prefix: int, end: int, tracked: int) -> int:
-    """Tokens consumed by the state that the attention backend copies for this extend."""
+@dataclass(frozen=True)
+class Row:
+    """What the attention backend copies for one row of an extend's batch, in tokens.
+
+    `state`: those consumed by the state that is copied into the row's own slot, `OTHERS` where it
+    is another row's, None where nothing is copied; `window`: the depth at which the convolution
+    window ends that is copied beside it.
+    """
+
+    state: int | None
+    window: int | None
+
+
+def rows_read(c: Configuration, rows: Sequence[tuple[int, int, int | None]]) -> list[Row]:
+    """What is copied for each row of an extend's batch: from its prefix to its end, at what length.
+
+    A length of None is a row without a checkpoint. The kernels keep a state every
+    `mamba_chunk_size` tokens of each row, one row's behind the other's.
+    """
     backend = object.__new__(MambaAttnBackendBase)
     backend.device = "cpu"
     # Read from the model's config by the releases that use it; others use the cache chunk.
     backend._mamba_chunk_size = None
     backend._model_runner = SimpleNamespace(model_config=model_config(c))
+    backend.conv_states_shape = (1, 1, _WINDOW)
+    mask = [tracked is not None for _, _, tracked in rows]
+    prefixes = [prefix for prefix, _, _ in rows]
+    tokens = [end - prefix for prefix, end, _ in rows]
+    tracked = [-1 if length is None else length for _, _, length in rows]
     forward_batch = SimpleNamespace(
         forward_mode=ForwardMode.EXTEND,
-        batch_size=1,
-        mamba_track_mask=torch.tensor([True]),
-        mamba_track_indices=torch.tensor([TRACK_SLOT]),
-        mamba_track_seqlens=torch.tensor([tracked]),
-        extend_seq_lens=torch.tensor([end - prefix]),
-        extend_prefix_lens=torch.tensor([prefix]),
-        mamba_prefill_track_mask_cpu=[True],
-        mamba_track_seqlens_cpu=[tracked],
-        extend_seq_lens_cpu=[end - prefix],
-        extend_prefix_lens_cpu=[prefix],
+        batch_size=len(rows),
+        mamba_track_mask=torch.tensor(mask),
+        mamba_track_indices=torch.arange(TRACK_SLOT, TRACK_SLOT + len(rows)),
+        mamba_track_seqlens=torch.tensor(tracked),
+        extend_seq_lens=torch.tensor(tokens),
+        extend_prefix_lens=torch.tensor(prefixes),
+        mamba_prefill_track_mask_cpu=mask,
+        mamba_track_seqlens_cpu=tracked,
+        extend_seq_lens_cpu=tokens,
+        extend_prefix_lens_cpu=prefixes,
     )
-    indices = backend._init_track_ssm_indices(torch.tensor([_LIVE_SLOT]), forward_batch)
+    if hasattr(ForwardBatch, "mamba_track_aligned_lens"):
+        aligned = partial(ForwardBatch.mamba_track_aligned_lens, forward_batch)
+        forward_batch.mamba_track_aligned_lens = aligned
+    starts = torch.tensor([0, *accumulate(tokens)])
+    tracks = torch.tensor([row for row, masked in enumerate(mask) if masked], dtype=torch.int64)
+    windows = call(
+        backend._init_track_conv_indices,
+        query_start_loc=starts,
+        forward_batch=forward_batch,
+        track_mask_indices=tracks,
+    )
+    live = torch.arange(_LIVE_SLOT, _LIVE_SLOT + len(rows))
+    indices = backend._init_track_ssm_indices(live, forward_batch)
     # How many tensors are returned differs; a source always stands before its destination.
     lists = [[] if tensor is None else tensor.tolist() for tensor in indices]
-    source = lists[lists.index([TRACK_SLOT]) - 1][0]
-    return end if source == _LIVE_SLOT else prefix + source * c.mamba_chunk_size
+    sources: dict[int, int] = {}
+    for position, found in enumerate(lists):
+        if found and min(found) >= TRACK_SLOT:
+            sources.update(zip(found, lists[position - 1], strict=True))
+    kept = [
+        (row, prefix + chunk)
+        for row, (prefix, end, _) in enumerate(rows)
+        for chunk in range(0, end - prefix, c.mamba_chunk_size)
+    ]
+    ends = iter(windows[:, -1].tolist())
+    read = []
+    for row, (prefix, _, length) in enumerate(rows):
+        if length is None:
+            read.append(Row(None, None))
+            continue
+        source = sources.get(TRACK_SLOT + row)
+        if source is None:
+            state = None
+        elif source >= _LIVE_SLOT:
+            state = rows[row][1] if source == _LIVE_SLOT + row else OTHERS
+        else:
+            of, depth = kept[source] if 0 <= source < len(kept) else (None, OTHERS)
+            state = depth if of == row else OTHERS
+        read.append(Row(state, prefix + next(ends) + 1 - int(starts[row])))
+    return read
+
+
+def state_read(c: Configuration, prefix: int, end: int, tracked: int) -> int | None:
+    """Tokens consumed by the state that the attention backend copies for an extend alone."""
+    return rows_read(c, [(prefix, end, tracked)])[0].state
 
 
 @dataclass(frozen=True)
@@ -442,8 +520,8 @@ class Extend:
     fault: str | None = None
 
 
-def extend(engine: Engine, req: Req, prefix: int, end: int) -> tuple[Extend, int | None]:
-    """Prepare the extend of a request; its checkpoint, and the pool's slot that takes the state."""
+def prepare_extend(engine: Engine, req: Req, prefix: int, end: int) -> Any:
+    """Prepare the extend of a request, as the batch does for each of its rows; what it tracks."""
     if hasattr(req, "set_extend_range"):
         if len(req.prefix_indices) != prefix:
             req.prefix_indices = torch.arange(prefix)
@@ -451,7 +529,12 @@ def extend(engine: Engine, req: Req, prefix: int, end: int) -> tuple[Extend, int
     else:
         req.prefix_len, req.extend_end = prefix, end
     batch = engine.batch(req, end)
-    entry = batch._mamba_radix_cache_v2_req_prepare_for_extend(req)
+    return batch._mamba_radix_cache_v2_req_prepare_for_extend(req)
+
+
+def extend(engine: Engine, req: Req, prefix: int, end: int) -> tuple[Extend, int | None]:
+    """Prepare the extend of a request; its checkpoint, and the pool's slot that takes the state."""
+    entry = prepare_extend(engine, req, prefix, end)
     if not bool(entry.track_mask):
         return Extend(None, None), None
     slots = owner(req, "mamba_last_track_seqlen")
@@ -530,7 +613,9 @@ class Decode:
         self._launched.append((self.length, self.batch.copy()))
         if not bool(self.batch.mamba_track_mask[0]):
             return None
-        self.engine.states[int(self.batch.mamba_track_indices[0])] = self.length
+        slot = int(self.batch.mamba_track_indices[0])
+        if slot >= 0:  # a copy to no slot is none
+            self.engine.states[slot] = self.length
         return self.length
 
     def launch_to(self, length: int) -> None:

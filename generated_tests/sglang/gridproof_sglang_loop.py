@@ -24,7 +24,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -66,18 +66,44 @@ class Story:
     """What is asked of the server before the follower comes.
 
     The first request has `prompt` tokens and samples its stop token in the step at `stop_length`.
-    The prefill of another request is launched right after the step of the first one at
-    `other_prefill_after`. With `decoding_beside`, a third request decodes throughout.
+    The prefill of another request, of `other_prompt` tokens, is launched right after the step of
+    the first one at `other_prefill_after`. With `decoding_beside`, a third request decodes
+    throughout. The follower comes when the request that it `follows` has finished: "first" or
+    "other". With `twin`, another one that starts with the same tokens comes together with it.
     """
 
     prompt: int
     stop_length: int
     other_prefill_after: int | None = None
     decoding_beside: bool = False
+    other_prompt: int = 10
+    follows: str = "first"
+    twin: bool = False
+
+    @property
+    def other_stop(self) -> int:
+        """Length of the step in which the other request samples its stop token."""
+        return self.other_prompt + 2
 
 
 def follower_of(launch: Launch, story: Story) -> Follower:
-    """What a request with the first one's tokens and two more is served with after the story."""
+    """What a request with the followed one's tokens and two more is served with after the story."""
+    return _played(launch, story).seen["follower"]
+
+
+def twins_of(launch: Launch, story: Story) -> list[Follower]:
+    """What two requests with the followed one's tokens are served with, which come together."""
+    seen = _played(launch, replace(story, twin=True)).seen
+    return [seen["follower"], seen["twin"]]
+
+
+def slots_held(launch: Launch, story: Story, length: int) -> int:
+    """State slots for checkpoints that the first request holds at the launch of its step at `length`."""
+    return _played(launch, story).held[length]
+
+
+def _played(launch: Launch, story: Story) -> _Loop:
+    """The loop after it has played a story."""
     with _surroundings(launch):
         loop = _Loop(launch, story)
         if launch.overlap:
@@ -86,7 +112,7 @@ def follower_of(launch: Launch, story: Story) -> Follower:
             loop.event_loop_normal()
     if loop.other_launched_after != story.other_prefill_after:
         raise RuntimeError("the other prefill was not launched where the story says")
-    return loop.observed
+    return loop
 
 
 class _Fields(SimpleNamespace):
@@ -159,7 +185,8 @@ class _Loop(Scheduler):
         self.tokens: dict[str, list[int]] = {}  # prompt and all sampled tokens of each request
         self.states: dict[int, tuple[int, ...]] = {}  # tokens consumed by the state in each slot
         self.other_launched_after: int | None = None
-        self.observed: Follower | None = None
+        self.seen: dict[str, Follower] = {}  # what each follower is served with
+        self.held: dict[int, int] = {}  # slots of the first request, by the length of its steps
         self._set_memory()
         self._set_limits()
         self._set_surroundings()
@@ -232,10 +259,15 @@ class _Loop(Scheduler):
             self._arrive("first", range(1000, 1000 + self.story.prompt), self.story.stop_length)
         other_after = self.story.other_prefill_after
         if other_after is not None and self._last_step() == other_after:
-            self._arrive("other", range(500_000, 500_010), 12)
-        if "first" in self.requests and self.requests["first"].finished():
-            tokens = self.tokens["first"][: self.story.stop_length + 1]
+            other = range(500_000, 500_000 + self.story.other_prompt)
+            self._arrive("other", other, self.story.other_stop)
+        followed = self.story.follows
+        if followed in self.requests and self.requests[followed].finished():
+            stop = self.requests[followed].stop_length
+            tokens = self.tokens[followed][: stop + 1]
             self._arrive("follower", [*tokens, 900_001, 900_002], None)
+            if self.story.twin:
+                self._arrive("twin", [*tokens, 900_003], None)
         return []
 
     def process_input_requests(self, recv_reqs: list) -> None:
@@ -266,19 +298,26 @@ class _Loop(Scheduler):
         if not batch.forward_mode.is_decode():
             self._prepare_slots(batch)
         rows = self._rows(batch)
+        checkpoints = self._checkpoints(batch, rows)
         slots = self.req_to_token_pool.req_index_to_mamba_index_mapping[batch.req_pool_indices]
         for row, (request, slot) in enumerate(zip(batch.reqs, slots.tolist(), strict=True)):
             prefix, end = rows[row]
             if request.rid == "other" and prefix == 0:
                 self.other_launched_after = self._last_step()
-            if request.rid == "follower":
-                self._observe(prefix, slot)
+            if request.rid in ("follower", "twin"):
+                self._observe(request.rid, prefix, slot)
                 continue
-            before, tokens = self.states[slot], self.tokens[request.rid]
-            depth = self._checkpoint(batch, row, prefix, end)
-            if depth is not None:
-                target = int(batch.mamba_track_indices[row])
-                self.states[target] = before + tuple(tokens[prefix:depth])
+            if request.rid == "first":
+                buffer = engine.owner(request, "mamba_next_track_idx").mamba_ping_pong_track_buffer
+                if buffer is not None:
+                    self.held[end] = sum(entry != -1 for entry in buffer.tolist())
+            # A slot that was neither cleared nor copied into holds what another request left.
+            before, tokens = self.states.get(slot, (FOREIGN,)), self.tokens[request.rid]
+            depth = checkpoints[row]
+            target = -1 if depth is None else int(batch.mamba_track_indices[row])
+            if target >= 0:  # a copy to no slot is none
+                own = before + tuple(tokens[prefix:depth])
+                self.states[target] = (FOREIGN,) if depth == engine.OTHERS else own
             self.states[slot] = before + tuple(tokens[prefix:end])
         batch.input_ids = None
         sampled = [self._sample(r, end) for r, (_, end) in zip(batch.reqs, rows, strict=True)]
@@ -308,14 +347,20 @@ class _Loop(Scheduler):
         lengths = zip(batch.prefix_lens, batch.extend_lens, strict=True)
         return [(prefix, prefix + length) for prefix, length in lengths]
 
-    def _checkpoint(self, batch: ScheduleBatch, row: int, prefix: int, end: int) -> int | None:
-        """Depth of the state that the batch asks a copy of for one of its rows, if any."""
+    def _checkpoints(self, batch: ScheduleBatch, rows: list[tuple[int, int]]) -> list[int | None]:
+        """Depth of the state that the batch asks a copy of for each of its rows, if any."""
         # Some releases drop the mask of a mixed chunk: then nothing is copied.
-        if batch.mamba_track_mask is None or not bool(batch.mamba_track_mask[row]):
-            return None
+        masks = [False] * len(rows)
+        if batch.mamba_track_mask is not None:
+            masks = batch.mamba_track_mask.tolist()
+        if not any(masks):
+            return [None] * len(rows)
         if batch.forward_mode.is_decode():
-            return end
-        return engine.state_read(self.launch, prefix, end, int(batch.mamba_track_seqlens[row]))
+            return [end if mask else None for mask, (_, end) in zip(masks, rows, strict=True)]
+        tracked = batch.mamba_track_seqlens.tolist()
+        asked = [length if mask else None for mask, length in zip(masks, tracked, strict=True)]
+        extends = [(*row, length) for row, length in zip(rows, asked, strict=True)]
+        return [read.state for read in engine.rows_read(self.launch, extends)]
 
     def _sample(self, request: Req, end: int) -> int:
         """The token sampled in a step at a length; a chunk that ends in the prompt samples none."""
@@ -326,17 +371,17 @@ class _Loop(Scheduler):
         tokens.append(token)
         return token
 
-    def _observe(self, node: int, slot: int) -> None:
-        """Keep what the follower's own slot holds when it is launched, and end the loop."""
+    def _observe(self, name: str, node: int, slot: int) -> None:
+        """Keep what a follower's own slot holds when it is launched, and end the loop."""
         state = self.states.get(slot)
         if node == 0:
             consumed = None
         elif state is None:
             consumed = UNWRITTEN
         else:
-            own = tuple(self.tokens["follower"][: len(state)])
+            own = tuple(self.tokens[name][: len(state)])
             consumed = len(state) if state == own else FOREIGN
-        self.observed = Follower(node, consumed)
+        self.seen[name] = Follower(node, consumed)
         self.gracefully_exit = True
 
     def process_batch_result(self, batch: ScheduleBatch, result: _Fields) -> None:

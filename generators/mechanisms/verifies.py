@@ -24,10 +24,18 @@ def story_of(instance: Instance) -> stories.Verifies:
 
 
 def _has_to_cache(c: Any, story: stories.Verifies, full: int) -> bool:
-    """Whether a verify before the last one passes a boundary, and a second slot keeps what it saved."""
+    """Whether a verify before the last one passes a boundary, and a second slot keeps what it saved.
+
+    A lazy request has a second slot within two verifies of a boundary alone, and gives up what it kept there.
+    """
     done, grid = story.prompt + sum(story.accepts[: full + 1]), grids.track_grid(c)
-    eager = c.overlap and c.strategy == "extra_buffer"
-    return bool(eager and done // grid > story.prompt // grid)
+    kept = c.overlap and done // grid > story.prompt // grid
+    if not slots.is_lazy(c):
+        return bool(kept)
+    last = story.last(c)
+    end = story.prompt + sum(story.accepts[:last]) + story.retained
+    far = end // grid == (end + 3 * c.speculative_num_draft_tokens) // grid
+    return bool(kept and last > full and far)
 
 
 def _full_at_first(c: Any, story: stories.Verifies) -> int:
@@ -89,6 +97,10 @@ _LONG = (
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1, grammar=1),
     _default(_SYNCHRONOUS, prompt=253, full=63, first=4, second=4, retained=1),
     _default(_LAZY, prompt=253, full=63, first=4, second=4, third=4, retained=1, grammar=1),
+    # The label passes the stop token: the one before it is donated.
+    _default(_EAGER, prompt=253, full=63, first=4, second=4, third=4, retained=1),
+    # No boundary is near when it stops: a lazy request donates what it kept.
+    _default(_LAZY, prompt=253, full=10, first=4, second=4, third=4, retained=4),
 )
 # Two verifies in a row that each pass a boundary.
 _IN_A_ROW = (
@@ -146,11 +158,14 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
     }
 
 
+SHORT_GRID = dict(zip(_NAMES, (1, 1, 8, 4), strict=True))  # which two verifies of 4 can pass twice
+
+
 def _configurations() -> Iterator[dict[str, Any]]:
     """Launches with drafts that are long for the track grid and with short ones, with each kind of slots."""
     for values, drafts in (
         *(((64, 1, 64, 64), 40), ((64, 1, 64, 64), 16), ((64, 2, 64, 64), 40)),
-        *(((1, 1, 8, 8), 6), ((1, 1, 8, 4), 4), ((1, 1, 12, 4), 5)),
+        *(((1, 1, 8, 8), 6), (tuple(SHORT_GRID.values()), 4), ((1, 1, 12, 4), 5)),
     ):
         for launch in slots.LAUNCHES:
             yield {**dict(zip(_NAMES, values, strict=True)), _DRAFT: drafts, **launch}
@@ -160,6 +175,12 @@ def _crosses(start: Callable[..., Any], tokens: Callable[..., Any]) -> Callable[
     return lambda c, **n: verify.crosses(grids.track_grid(c), start(n), tokens(n))
 
 
+def crosses_behind(tokens: str, *before: str) -> Callable[..., Truth]:
+    """Whether a verify crosses that accepts `tokens`, behind a prompt and others that accept those of `before`."""
+    return _crosses(lambda n: n["prompt"] + sum(n[name] for name in before), lambda n: n[tokens])
+
+
+CONFIGURATIONS = tuple(_configurations())
 _SIZES = (1, 2, 3, 4, 5, 6, 16, 33, 40)
 MECHANISM = Mechanism(
     "verifies",
@@ -167,7 +188,7 @@ MECHANISM = Mechanism(
     codes.SLOTS,
     space=Space(
         "verifies",
-        tuple(_configurations()),
+        CONFIGURATIONS,
         {
             "prompt": (3, 6, 7, 8, 10, 40, 60, 63, 64, 100, 120, 127),
             "full": (0,),
@@ -211,6 +232,7 @@ MECHANISM = Mechanism(
             ),
         },
     ),
+    support=("gridproof_sglang_verify.py",),
     tells=lambda case: retelling.verifies_of(case) is not None,
     known=_IN_A_ROW,
 )

@@ -25,7 +25,7 @@ from spec.sglang.rules import grids, verify
 ALGORITHMS = (None, "DSPARK", "DFLASH")
 
 
-def _saves_what_it_should(page: int, grid: int, pre: int, accepted: int) -> Callable[[Any], bool]:
+def saves_what_it_should(page: int, grid: int, pre: int, accepted: int) -> Callable[[Any], bool]:
     """Whether the state saved is a node's, and one is saved where a depth on all grids was passed."""
 
     def passes(saved: int | None) -> bool:
@@ -82,7 +82,7 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
                     "algorithm": algorithm,
                 },
                 on(expectations.verify_snapshot, c, pre, accepted),
-                _saves_what_it_should(grids.tree_page(c), grids.track_grid(c), pre, accepted),
+                saves_what_it_should(grids.tree_page(c), grids.track_grid(c), pre, accepted),
                 on(_grid, c),
                 tier,
             )

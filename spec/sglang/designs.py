@@ -87,6 +87,7 @@ class Design:
     stores_the_kept_entry: bool = True
     failure_forgets_the_label: bool = True
     fallback_slot: bool = True
+    skips_rows_of_the_finished: bool = True
     writes_mixed_prompts: bool = True
     undoes_mixed_allocations: bool = True
     tree_core: str = "rust"
@@ -119,6 +120,7 @@ class Design:
             "slot_kept": "stored" if self.stores_the_kept_entry else "derived from the next one",
             "failed_allocation": f"{forgets} the label",
             "fallback_slot": "yes" if self.fallback_slot else "no",
+            "verify_after_the_end": "skipped" if self.skips_rows_of_the_finished else "written",
             "prompt_in_a_mixed_batch": "written" if self.writes_mixed_prompts else "not written",
             "lazy_slot_in_a_mixed_batch": "given back" if self.undoes_mixed_allocations else "held",
             "tree_core": self.tree_core,
@@ -141,6 +143,7 @@ def _releases() -> dict[str, Design]:
         finish_depth=slots.label_cut_to_the_key,
         failure_forgets_the_label=False,
         fallback_slot=False,
+        skips_rows_of_the_finished=False,
     )
     v20 = earlier("0.5.20", v21, extend_rule_under_dcp=RELATIVE, tree_core="python")
     # DFLASH compared a length with itself until PR 37818.

@@ -161,6 +161,15 @@ def a_finish_picks_no_depth_beyond_its_key(design, c, label, previous, key):
 
 # fmt: off
 OF_RULES: tuple[Mutant, ...] = (
+    Mutant("rows are whole chunks alone", "extend.rows_written", "(tokens - 1) // stride + 1", "tokens // stride"),
+    Mutant("one row more is written", "extend.rows_written", "(tokens - 1) // stride + 1", "tokens // stride + 1"),
+    Mutant("a row is written for each token", "extend.rows_written", "// stride + 1", "+ 1"),
+    Mutant("a row ignores the request before", "extend.row_in_batch", "rows_written(stride, before) + ", ""),
+    Mutant("a row counts the tokens before", "extend.row_in_batch", "rows_written(stride, before)", "before"),
+    Mutant("a row in a batch is counted from 0", "extend.row_in_batch", "(tracked - prefix) // stride", "tracked // stride"),
+    Mutant("a window ends where it is tracked", "extend.window_depth", "prefix + (tracked - prefix) // chunk * chunk", "tracked"),
+    Mutant("a window is counted from 0", "extend.window_depth", "prefix + (tracked - prefix) //", "tracked //"),
+    Mutant("a window forgets its prefix", "extend.window_depth", "prefix + (tracked", "(tracked"),
     Mutant("a prompt is first cut off the page", "cuts.first_cut", "// page * page) // page * page", ")"),
     Mutant("a prompt is first cut a token late", "cuts.first_cut", "// page * page) // page * page", "// page * page) // page * page + 1"),
     Mutant("a further piece takes a token less", "cuts.next_cut", "prefix + budget", "prefix + budget - 1"),

@@ -72,3 +72,18 @@ def state_depth(
     """
     row = (tracked - prefix) // stride
     return choose(divides(stride, tracked - prefix), end, prefix + row * mamba_chunk_size)
+
+
+def rows_written(stride: Number, tokens: Number) -> Number:
+    """Rows of intermediate states of an extend of so many tokens, one every `stride` tokens and one for the rest."""
+    return (tokens - 1) // stride + 1
+
+
+def row_in_batch(stride: Number, before: Number, prefix: Number, tracked: Number) -> Number:
+    """The row of a batch's intermediate states that is read, `before` being tokens of the request before it."""
+    return rows_written(stride, before) + (tracked - prefix) // stride
+
+
+def window_depth(chunk: Number, prefix: Number, tracked: Number) -> Number:
+    """Tokens up to which the convolution window reaches that is copied beside the state: whole cache chunks."""
+    return prefix + (tracked - prefix) // chunk * chunk

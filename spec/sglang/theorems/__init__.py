@@ -1,6 +1,7 @@
 """The theorems about SGLang's checkpoint rules, one file a family; `LIBRARY` holds them all."""
 
 from spec.sglang.theorems import (
+    batches,
     decode,
     extend,
     flush,
@@ -18,6 +19,7 @@ from spec.sglang.theorems.library import LIBRARY
 
 __all__ = [
     "LIBRARY",
+    "batches",
     "decode",
     "extend",
     "flush",

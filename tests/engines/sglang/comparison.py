@@ -1,7 +1,6 @@
 """The same question to the real engine and to the model: each function gives what the two answered."""
 
 import importlib
-import itertools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from spec.sglang.designs import CURRENT, DESIGNS
 from spec.sglang.life import NO_SLOT
 from spec.sglang.request import Scheduler
 from spec.sglang.rules import grids as rules
-from spec.sglang.rules import tree as nodes
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "generated_tests" / "sglang"))
 engine = pytest.importorskip("gridproof_sglang", reason="the engine is not installed")
@@ -165,7 +163,7 @@ def verifies_in_order(c, prompt, verifies, draft_tokens, retained, grammar, alon
     It ends with the last verify, or, unless `alone`, with the one before while the last is in flight; of that one
     `retained` tokens are kept, up to a stop token or, with `grammar`, up to where the grammar ends.
     """
-    driver = emitted("verifies")
+    driver = importlib.import_module("gridproof_sglang_verify")
     known = model(c)
     known.speculative_num_draft_tokens = draft_tokens
     scheduler = Scheduler(DESIGN, known)
@@ -174,16 +172,7 @@ def verifies_in_order(c, prompt, verifies, draft_tokens, retained, grammar, alon
     ends_with = verifies[last].accepted
     before = sum(verify.accepted for verify in verifies[:last])
     observed, expected = [], []
-    speculation = {
-        "speculative_algorithm": "EAGLE",
-        "speculative_num_draft_tokens": draft_tokens,
-        "speculative_num_steps": max(1, draft_tokens - 1),
-        "speculative_eagle_topk": 1,
-    }
-    with (
-        engine.settings(c, **speculation),
-        patch.object(driver.spec_utils, "mambaish_config", return_value=object()),
-    ):
+    with driver.speculating(c, draft_tokens):
         room = prompt + sum(verify.accepted for verify in verifies) + 2 * draft_tokens
         real = driver.Verifying(c, prompt, draft_tokens, room)
         with patch.object(*_forgetting(real.engine)):
@@ -246,25 +235,12 @@ def tree(c, core, requests, shared):
     return vars(real), trees.given(DESIGN, model(c), requests, shared)
 
 
-def evictions(c, core, requests, shared, states):
-    """What the tree gives to a follower when so many states were evicted, and all that it may give then."""
-    from sglang.srt.mem_cache.base_prefix_cache import EvictParams
-
-    waiting = list(requests)
-
-    def release(made, req):
-        engine.release_finished(made, req)
-        waiting.pop()
-        if not waiting:
-            made.tree.evict(EvictParams(mamba_num=states))
-
-    with patch.object(emitted("tree"), "release_finished", release):
-        (observed, _) = tree(c, core, requests, shared)
-    follower = trees.follower_tokens(requests, shared)
-    _, path = trees.served(DESIGN, model(c), requests).path(follower)
-    left = itertools.product(*((node, nodes.evicted(node)) for node in path))
-    observed.pop("branching")  # with the last node of a path its tokens go as well
-    return observed, [trees.told_of(nodes.given(some)) for some in left]
+def evictions(c, core, requests, again, states, shared):
+    """What a follower of the last request is given when so many states were evicted, and how many slots that freed."""
+    wanted = [tuple(vars(r).values()) for r in requests]
+    real = emitted("evictions").given_after_eviction(c, core, wanted, again, states, shared)
+    expected = trees.given_after_eviction(DESIGN, model(c), requests, again, states, shared)
+    return vars(real), expected
 
 
 def launch(configuration):
