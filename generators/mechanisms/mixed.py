@@ -30,7 +30,9 @@ def _no_slot_too_many(c: Any, story: stories.Mixed) -> Callable[[Any], bool]:
 
 
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
-    firsts, others, held = [], [], []
+    firsts: list[Check] = []
+    others: list[Check] = []
+    held: list[Check] = []
     for instance in instances:
         launch, n = completed(instance.configuration), instance.lengths
         c, story = expectations.configuration(launch), stories.Mixed(**n)

@@ -63,19 +63,20 @@ _NEAR = {
     grid: [n for n in slots.lengths_near(grid, 3) if 8 <= n <= _LONGEST] for grid in (64, 128, 256)
 }
 _LENGTHS = sorted({n for lengths in _NEAR.values() for n in lengths})
+SPACE = Space(
+    "orders",
+    [c for c in _SLOTS.configurations if 64 <= grids.track_grid(SimpleNamespace(**c)) <= 256],
+    {"prompt": _LENGTHS, "stop": _LENGTHS, "alone": (0, *_LENGTHS)},
+    {
+        **spaces.ACCEPTED,
+        **{name: _SLOTS.accepted[name] for name in slots.ORDER},
+    },
+    {name: p for name, p in _SLOTS.predicates.items() if name not in slots.ALLOCATION},
+)
 MECHANISM = Mechanism(
     "orders",
     _groups,
-    space=Space(
-        "orders",
-        [c for c in _SLOTS.configurations if 64 <= grids.track_grid(SimpleNamespace(**c)) <= 256],
-        {"prompt": _LENGTHS, "stop": _LENGTHS, "alone": (0, *_LENGTHS)},
-        {
-            **spaces.ACCEPTED,
-            **{name: _SLOTS.accepted[name] for name in slots.ORDER},
-        },
-        {name: p for name, p in _SLOTS.predicates.items() if name not in slots.ALLOCATION},
-    ),
+    space=SPACE,
     support=("gridproof_sglang_loop.py",),
     known=_SHORTEST,
 )

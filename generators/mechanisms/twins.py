@@ -40,13 +40,13 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
 
 
 _NAMES = ("slots_are_lazy", "steps_overlap", "the_prompt_is_cached", "it_passes_a_boundary")
-_LENGTHS = orders.MECHANISM.space.lengths
+_LENGTHS = orders.SPACE.lengths
 MECHANISM = Mechanism(
     "twins",
     _groups,
     space=Space(
         "twins",
-        orders.MECHANISM.space.configurations,
+        orders.SPACE.configurations,
         {name: _LENGTHS[name] for name in ("prompt", "stop")},
         {
             **spaces.ACCEPTED,

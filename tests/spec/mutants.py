@@ -556,6 +556,8 @@ EQUIVALENT: tuple[tuple[Mutant, Theorem], ...] = (
     (Mutant("a verify writes what it wants", "life.verify_launched", "checkpoint.saved", "checkpoint.wanted"), a_state_that_a_verify_wants_is_saved),
 )
 OF_ORDERS: tuple[Mutant, ...] = (
+    Mutant("before a finish all is settled that is before a launch", "request.Scheduler.settled", "self._last_results(r) if finishes else self._before_a_launch(r)", "self._before_a_launch(r)"),
+    Mutant("before a launch only that is settled that is before a finish", "request.Scheduler.settled", "self._last_results(r) if finishes else self._before_a_launch(r)", "self._last_results(r)"),
     Mutant("the fewest verifies are one too many", "request.as_few_as_accept", "divmod(tokens, most)", "divmod(tokens - 1, most)"),
     Mutant("the fewest verifies leave out the rest", "request.as_few_as_accept", "if rest:", "if not rest:"),
     Mutant("nothing is launched ahead", "request.Scheduler.__init__", "int(bool(c.overlap))", "0"),
@@ -591,7 +593,7 @@ OF_ORDERS: tuple[Mutant, ...] = (
     Mutant("verifies on their way start at the end", "request.Scheduler.verify_on", "as_few_as_accept(to - r.length, most)", "as_few_as_accept(tokens, most)"),
     Mutant("idle verifies go beyond the boundary", "request.Scheduler._past_idle_verifies", "(here + 1)", "(here + 2)"),
     Mutant("idle verifies are one too many", "request.Scheduler._past_idle_verifies", "length = r.length + idle * most", "length = r.length + (idle + 1) * most"),
-    Mutant("idle verifies pass over what waits", "request.Scheduler._past_idle_verifies", "idle <= 0 or near or r.allocation_fails", "idle <= 0 or r.allocation_fails"),
+    Mutant("idle verifies pass over what waits", "request.Scheduler._past_idle_verifies", "near or r.allocation_fails", "r.allocation_fails"),
     Mutant("idle verifies leave no slot planned", "request.Scheduler._past_idle_verifies", "committed=last.start", "committed=r.committed"),
     Mutant("another batch changes nothing", "request.Scheduler.other_batch", "alone=True", "alone=r.alone"),
     Mutant("a mixed batch is like any other", "request.Scheduler.mixed_batch", "mixes=True", "mixes=False"),

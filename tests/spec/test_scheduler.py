@@ -72,6 +72,14 @@ def test_behind_another_batch_a_request_ends_with_its_last_pass():
     assert s.ends_with(prompted(s, 5)) == Pass(PROMPT, 0, 5)
 
 
+def test_what_is_settled_before_a_finish_leaves_one_pass_more_than_before_a_launch():
+    s = scheduler()
+    r = s.decode(prompted(s, 5), 7)
+    assert (ends(s.settled(r, True)), ends(s.settled(r, False))) == ([6, 7], [7])
+    alone = s.other_batch(r)
+    assert (ends(s.settled(alone, True)), ends(s.settled(alone, False))) == ([7], [])
+
+
 def test_a_request_goes_on_from_the_prefix_that_it_is_given():
     s = scheduler()
     r = s.admit(8)
