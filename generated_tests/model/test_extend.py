@@ -1,8 +1,8 @@
 """An extend donates the state of a depth with a node, in a model that counts tokens.
 
 Guarded against:
-  GP201 extend-prefix: an extend that starts off the tree page donates a depth counted from its
-    prefix, which no node has
+  GP201 extend-prefix: a piece of a prompt that starts off the tree page stores its state under
+    a depth counted from there, which no node has
   GP204 extend-assertion: an engine assertion stops the scheduler when an extend starts off the
     cache chunk
 Cases:
