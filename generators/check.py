@@ -270,7 +270,7 @@ def _judged(
         findings=tuple(findings),
         theorems=theorems or (),
         shown_alone=alone,
-        orders=OrdersSearched(orders.events, orders.closed and orders.every_count),
+        orders=OrdersSearched(orders.events, orders.is_all, orders.untried),
     )
 
 

@@ -19,13 +19,9 @@ from generators.launch import Launch
 from generators.readers import ExtendClass, Found, extend_classes, find_extend
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import RELEASES, Design
+from spec.sglang.designs import Design
 from spec.sglang.rules import cuts, grids
 
-WHOLE_PROMPTS = -1
-# Algorithms whose requests may share a batch with a prompt, from 0.5.19 on; before it none may.
-_MIXING_ALGORITHMS = ("EAGLE", "EAGLE3", "NEXTN", "DFLASH", "DSPARK")
-_MIX_SPECULATION_FROM = "0.5.19"
 # Releases that fill a chunk to the token on AMD's gfx95, whatever the page.
 _EXACT_FILL = ("0.5.20", "0.5.21")
 # Tokens: the smallest chunk that the engine chooses by itself.
@@ -37,18 +33,15 @@ _MOST_DECODING = 1 << 8
 
 def mixes(design: Design, launch: Launch) -> bool:
     """Whether decode steps share batches with pieces of prompts under a release."""
-    c = launch.configuration
-    if not launch.value("enable_mixed_chunk", False) or c.chunked_prefill_size == WHOLE_PROMPTS:
-        return False
-    speculation = RELEASES.index(design.release) >= RELEASES.index(_MIX_SPECULATION_FROM)
-    return not c.speculates or (speculation and c.speculative_algorithm in _MIXING_ALGORITHMS)
+    wanted = bool(launch.value("enable_mixed_chunk", False))
+    return wanted and cuts.mixing_is_possible(design.release, launch.configuration)
 
 
 def with_whole_prefixes(design: Design, launch: Launch) -> Configuration:
     """The configuration; where every piece ends on the tree's page, one whose prefixes are whole tree pages."""
     c = launch.configuration
     on_the_tree_page = c.dcp_size == 1 and c.page_size > 1 and not mixes(design, launch)
-    return replace(c, chunked_prefill_size=WHOLE_PROMPTS) if on_the_tree_page else c
+    return replace(c, chunked_prefill_size=cuts.WHOLE_PROMPTS) if on_the_tree_page else c
 
 
 def condition(design: Design) -> str:

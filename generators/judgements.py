@@ -70,10 +70,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class OrdersSearched:
-    """How many events the orders had that were searched; `closed`: whether no longer order reaches a new state."""
+    """How many events the orders had that were searched; `closed`: whether no longer order reaches a new state.
+
+    `untried`: what can happen to a request and was not tried, in words.
+    """
 
     events: int
     closed: bool
+    untried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ class Judgement:
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
         shown = asdict(self.configuration)
+        orders = asdict(self.orders) | {"untried": [*self.orders.untried]} if self.orders else None
         return {
             "source": self.source,
             "line": self.line,
@@ -117,7 +122,7 @@ class Judgement:
             "smallest_cached": self.smallest_cached,
             "theorems": list(self.theorems),
             "shown_alone": self.shown_alone,
-            "orders": asdict(self.orders) if self.orders else None,
+            "orders": orders,
         }
 
 

@@ -10,12 +10,17 @@ from typing import Any
 from spec.sglang.checkpoints import verify_label
 from spec.sglang.designs import current
 from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
-from spec.sglang.rules import grids, lookup
+from spec.sglang.rules import cuts, grids, lookup
 
-NEVER_CHUNKED = -1
+NEVER_CHUNKED = cuts.WHOLE_PROMPTS
 MOST_BOUNDARIES = 8
 # Up to so many tokens of a verify every count that it can accept is tried, of more those at a bound of what it can do.
 EVERY_COUNT = 8
+NOT_EVERY_COUNT = (
+    f"not shown for verifies of more than {EVERY_COUNT} tokens: of the counts that they can accept those "
+    "at a bound of what they can do were tried"
+)
+NO_MIXED_VERIFIES = "not shown for verifies in mixed batches: none was tried"
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
 
@@ -117,6 +122,16 @@ class Moves:
         if self.every_count:
             return list(range(-self.near - 1, self.verifies + 2))
         return [n * self.verifies + d for n in (-2, -1, 0) for d in (-1, 0)]
+
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """What can happen to a request and is none of these moves, in words."""
+        mixes = self.mixes and bool(self.verifies)
+        possible = cuts.mixing_is_possible(self.scheduler.design.release, self.c)
+        return (
+            *(() if self.every_count else (NOT_EVERY_COUNT,)),
+            *((NO_MIXED_VERIFIES,) if mixes and possible else ()),
+        )
 
     def starts(self) -> Iterator[Move]:
         """A request with nothing to resume from, and ones that resume where a node can have a state."""

@@ -20,7 +20,7 @@ from generators.domain import DOMAIN_FIELDS, Domain
 from generators.errors import Inconclusive
 from generators.groups import numbers_of_a_life, representatives
 from generators.limits import Limits, Progress, silent
-from generators.moves import EVERY_COUNT, Move
+from generators.moves import Move
 from generators.processes import cores, in_order
 from generators.search import check_accepted, check_size, unmodelled
 from generators.shrink import shrunk
@@ -33,10 +33,6 @@ from spec.sglang.request import VERIFY, Scheduler
 from spec.sglang.rules import grids
 
 ALONE = "alone"
-NOT_EVERY_COUNT = (
-    f"not shown for verifies of more than {EVERY_COUNT} tokens: of the counts that they can accept those "
-    "at a bound of what they can do were tried"
-)
 _OF_AN_OWN_GROUP = 3
 _WORTH_A_PROCESS = 8  # groups that are searched before another process has started
 
@@ -80,7 +76,7 @@ class Orders:
 
     `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a
     state; `cut`: whether a search ended at the most cases wanted; `ended`: why the search ended before its time, if it
-    was not asked to; `every_count`: whether each number of tokens that a verify can accept was tried.
+    was not asked to; `untried`: what can happen to a request and was not tried, in words.
     """
 
     configurations: int
@@ -90,7 +86,7 @@ class Orders:
     closed: bool = True
     cut: bool = False
     ended: str | None = None
-    every_count: bool = True
+    untried: tuple[str, ...] = ()
 
     @property
     def groups(self) -> int:
@@ -99,8 +95,8 @@ class Orders:
 
     @property
     def complete(self) -> bool:
-        """Whether every group was searched, through all its orders of so many events, every count tried."""
-        return self.searched == self.groups and not self.cut and self.every_count
+        """Whether every group was searched, through all its orders of so many events."""
+        return self.searched == self.groups and not self.cut and not self.untried
 
     def notes(self, limits: Limits) -> tuple[str, ...]:
         """What the search of orders covered, in words."""
@@ -115,7 +111,7 @@ class Orders:
             return (f"{covered}, until {limits.cases} had been found",)
         further = ", and no longer trace reaches a new state" if self.closed else ""
         told = f"{covered}, to {limits.events} events, at lengths around the grids{further}"
-        return (told,) if self.every_count else (told, NOT_EVERY_COUNT)
+        return told, *self.untried
 
     def offer(self, klass: OrderClass, trace: Trace, values: dict[str, Any], members: int) -> None:
         """Enter a trace; of one class the shortest one stays, the first of equals."""
@@ -259,9 +255,9 @@ def find_orders(
                 run, traces = next(runs)
                 for klass, trace in traces:
                     found.offer(klass, trace, values, members)
-                found.closed = found.closed and run.closed and run.every_count and not own
+                found.closed = found.closed and run.is_all and not own
                 found.cut = found.cut or not (run.closed or run.events == limits.events)
-                found.every_count = found.every_count and run.every_count
+                found.untried = tuple(dict.fromkeys((*found.untried, *run.untried)))
                 found.searched += 1
                 progress(f"{len(found.best)} classes of orders", found.searched, found.groups)
     except KeyboardInterrupt:

@@ -37,13 +37,18 @@ class Trace:
 class Found:
     """The traces of one configuration; `events` searched through, `closed`: whether no longer one can add any.
 
-    `every_count`: whether every count of tokens that a verify can accept was tried.
+    `untried`: what can happen to a request and was not tried, in words.
     """
 
     traces: tuple[Trace, ...]
     events: int
     closed: bool
-    every_count: bool = True
+    untried: tuple[str, ...] = ()
+
+    @property
+    def is_all(self) -> bool:
+        """Whether no order of any length is left that was not searched."""
+        return self.closed and not self.untried
 
 
 def _with_its_grids(design: Design, c: Any) -> Design:
@@ -113,7 +118,7 @@ class TraceSearch:
                 if not any(f.code is trace.code and f.causes <= trace.causes for f in found):
                     found.append(trace)
             frontier = following
-        return Found(tuple(found), events, not frontier, self.moves.every_count)
+        return Found(tuple(found), events, not frontier, self.moves.untried)
 
     def follow(self, moves: tuple[Move, ...]) -> Trace | None:
         """The trace up to the first wrong checkpoint of some events; None where there is none or they are impossible."""

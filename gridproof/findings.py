@@ -69,7 +69,8 @@ def _of_orders(judgement: Judgement) -> str:
     assert judgement.orders is not None, "a safe judgement searched orders"
     if judgement.orders.closed:
         return "a search of all orders of events"
-    return f"a search of all orders of up to {judgement.orders.events} events"
+    of_all = "" if judgement.orders.untried else "all "
+    return f"a search of {of_all}orders of up to {judgement.orders.events} events"
 
 
 def _draft(judgement: Judgement) -> str:

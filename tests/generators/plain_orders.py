@@ -7,8 +7,13 @@ equal in everything are looked at once.
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from math import lcm
 from random import Random
 from typing import Any
@@ -16,6 +21,7 @@ from typing import Any
 from generators.causes import code_of, is_wrong
 from generators.codes import Code
 from generators.moves import NEVER_CHUNKED, Move
+from generators.processes import cores
 from generators.traces import TraceSearch
 from spec.records import replace
 from spec.sglang.configuration import Configuration
@@ -32,6 +38,11 @@ class PlainTrace:
     code: Code
     causes: frozenset[str]
 
+    @property
+    def events(self) -> int:
+        """How many events it has; what a request resumes from is none."""
+        return len(self.moves) - 1
+
 
 class PlainSearch:
     """Breadth-first over all that can happen to one request of at most so many tokens."""
@@ -43,8 +54,11 @@ class PlainSearch:
         self.scheduler, self.starts = Scheduler(design, c), starts
         self.page, self.verifies = int(grids.tree_page(c)), int(c.speculative_num_draft_tokens)
 
-    def run(self, most_states: int) -> list[PlainTrace] | None:
-        """A shortest trace of every code and smallest set of causes; None where there are more states than that."""
+    def run(self, most_states: int) -> tuple[list[PlainTrace], bool]:
+        """A shortest trace of every code and smallest set of causes; and whether all was looked at.
+
+        Where there are more states than that, it ends with what was found.
+        """
         found: list[PlainTrace] = []
         reached: dict[Request, list[frozenset[str]]] = {}
         frontier: list[tuple[Request, tuple[Move, ...], frozenset[str]]] = [
@@ -69,9 +83,9 @@ class PlainSearch:
                         before.append(theirs)
                         following.append((after, (*moves, move), theirs))
                 if len(reached) > most_states:
-                    return None
+                    return _least(found), False
             frontier = following
-        return _least(found)
+        return _least(found), True
 
     def _wrong(self, r: Request) -> Code | None:
         wrong = [d for d in r.donated if is_wrong(self.design, self.c, d.checkpoint)]
@@ -161,32 +175,49 @@ def drawn(rng: Random) -> Subject:
     return Subject(design, c, not drafts and rng.random() < 0.3)
 
 
-Classes = set[tuple[Code, frozenset[str]]]
+TOKENS = (3, 4, 6, 9, 13, 20, 30)
 
 
-def plain_classes(subject: Subject, most_states: int) -> tuple[Classes, int]:
-    """What the plain search finds, and the tokens up to which it looked: as many as it has room for."""
-    page, grid = grids.tree_page(subject.c), subject.design.grid("extend", subject.c)
-    node, tokens = lcm(page, grid), 30
-    while True:
+@dataclass(frozen=True)
+class Compared:
+    """What the plain search finds and the search of orders does not find with as many events.
+
+    `tokens`: the length up to which the plain search looked at everything (0: it had no room for the shortest);
+    `classes`: how many it found, also among longer ones.
+    """
+
+    missed: tuple[PlainTrace, ...]
+    tokens: int
+    classes: int
+
+
+def plain_traces(subject: Subject, most_states: int) -> tuple[list[PlainTrace], int]:
+    """What the plain search finds, and the tokens up to which it looked at everything: as many as it has room for."""
+    node = lcm(grids.tree_page(subject.c), subject.design.grid("extend", subject.c))
+    found: list[PlainTrace] = []
+    whole = 0
+    for tokens in TOKENS:
         starts = tuple(range(0, tokens, node))
         search = PlainSearch(subject.design, subject.c, starts, tokens, subject.mixes)
-        found = search.run(most_states)
-        if found is not None:
-            return {(t.code, t.causes) for t in found}, tokens
-        tokens = tokens * 3 // 4
+        traces, ended = search.run(most_states)
+        found = _least([*found, *traces])
+        if not ended:
+            break
+        whole = tokens
+    return found, whole
 
 
-def missed(subject: Subject, most_states: int, events: int = 10) -> tuple[Classes, bool]:
-    """The classes that only the plain search finds, and whether the other one came to its end."""
-    plain, _ = plain_classes(subject, most_states)
-    run = TraceSearch(subject.design, subject.c, mixes=subject.mixes).run(events)
-    real = [(t.code, t.causes) for t in run.traces]
-    return {
-        (code, causes)
-        for code, causes in plain
-        if not any(code is other and theirs <= causes for other, theirs in real)
-    }, run.closed
+def compared(subject: Subject, most_states: int) -> Compared:
+    """The plain search of so many states against the search of orders, of no more events than its traces have."""
+    left, tokens = plain_traces(subject, most_states)
+    classes, search = len(left), TraceSearch(subject.design, subject.c, mixes=subject.mixes)
+    longest = max((t.events for t in left), default=0)
+    for events in range(1, longest + 1):
+        if not left:
+            break
+        real = search.run(events).traces
+        left = [t for t in left if not any(t.code is r.code and r.causes <= t.causes for r in real)]
+    return Compared(tuple(left), tokens, classes)
 
 
 def _least(found: list[PlainTrace]) -> list[PlainTrace]:
@@ -196,3 +227,41 @@ def _least(found: list[PlainTrace]) -> list[PlainTrace]:
         if not any(f.code is trace.code and f.causes <= trace.causes for f in kept):
             kept.append(trace)
     return kept
+
+
+def of_seed(seed: int, most_states: int) -> tuple[int, Compared]:
+    """A seed and the comparison of the configuration that is drawn with it."""
+    return seed, compared(drawn(Random(seed)), most_states)
+
+
+def main() -> int:
+    """Compare on many seeds, print each difference as it is found and at the end what was compared; 1: a difference."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=10_000, help="seeds, a configuration each")
+    parser.add_argument("--states", type=int, default=1_000, help="states of one plain search")
+    parser.add_argument("--jobs", type=int, default=cores())
+    given = parser.parse_args()
+    seeds = range(given.first, given.first + given.count)
+    done, broken, classes, missed = 0, 0, 0, 0
+    bounds: Counter[int] = Counter()
+    with ProcessPoolExecutor(given.jobs) as pool:
+        try:
+            for seed, outcome in pool.map(of_seed, seeds, repeat(given.states), chunksize=10):
+                done, broken = done + 1, broken + (outcome.classes > 0)
+                classes += outcome.classes
+                bounds[outcome.tokens] += 1
+                missed += bool(outcome.missed)
+                for trace in outcome.missed:
+                    print(seed, trace.code.id, sorted(trace.causes), trace.moves, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+    print(f"{done} configurations, plain searches of up to {given.states} states")
+    print(f"{broken} broken, in {classes} classes; {missed} with a class that was missed")
+    for tokens, many in sorted(bounds.items()):
+        print(f"{many} looked at whole up to {tokens} tokens")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

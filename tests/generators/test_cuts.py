@@ -36,7 +36,7 @@ def finding(judgement, code="GP201"):
 def test_a_page_without_mixed_chunks_is_safe_with_a_warning_that_names_the_condition():
     judgement = judged(PAGE)
     assert judgement.verdict == "safe" and set(judgement.readers.values()) == {"safe"}
-    assert cuts.WHOLE_PROMPTS == -1 and severities(judgement) == {"warning"}
+    assert rules.WHOLE_PROMPTS == -1 and severities(judgement) == {"warning"}
     message = finding(judgement).message
     assert "--enable-mixed-chunk" in message and "memory runs short" in message
     assert finding(judgement).fix is None

@@ -1,5 +1,6 @@
 """The search of orders: what it finds, that it misses nothing, that a group's configurations are alike."""
 
+import shlex
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -10,8 +11,10 @@ from generators import codes, retelling
 from generators.blocks import blocks
 from generators.domain import Domain, domain_of
 from generators.groups import groups
+from generators.judging import Judging
+from generators.launch import read_launch
 from generators.limits import Limits
-from generators.moves import Move
+from generators.moves import NO_MIXED_VERIFIES, Move
 from generators.orders import class_of, find_orders, first_orders, search_orders
 from generators.shrink import shrunk
 from generators.stories import follower
@@ -141,13 +144,19 @@ def test_whatever_ends_wrong_at_random_is_of_a_class_that_was_found():
 
 
 def _two_of_a_group(rng: Random, design: Design) -> list[Configuration]:
-    """Two configurations that the design's start-up guards accept and that are searched as one."""
+    """Two configurations that the design's start-up guards accept and that are searched as one.
+
+    Their numbers are multiples of one that is many verifies, since smaller ones are told apart.
+    """
+    drafts = rng.choice([0, 0, 1, 2])
+    many = 6 * (drafts + 1)
     axes = {
-        "page_size": (1, 2, 4),
+        "page_size": (1, many, 2 * many, 3 * many),
         "dcp_size": (1, 2, 3),
-        "mamba_track_interval": (4, 8, 12, 16),
-        "mamba_chunk_size": (2, 4),
-        "speculative_num_draft_tokens": (rng.choice([0, 2, 3]),),
+        "mamba_track_interval": tuple(n * many for n in (2, 3, 4, 6, 8)),
+        "mamba_chunk_size": (many, 2 * many),
+        "speculative_num_draft_tokens": (drafts,),
+        "speculative_algorithm": ("EAGLE" if drafts else None,),
         **{name: (value,) for name, value in rng.choice(KINDS).items()},
     }
     ((block, _),) = blocks(design, Domain(axes))
@@ -160,7 +169,8 @@ def test_configurations_of_a_group_are_broken_by_the_same_orders():
     for _ in range(12):
         design = rng.choice(list(DESIGNS.values()))
         two = _two_of_a_group(rng, design)
-        first, second = ({(t.code, t.causes) for t in searched(design, c).traces} for c in two)
+        runs = (TraceSearch(design, c).run(5).traces for c in two)
+        first, second = ({(t.code, t.causes) for t in traces} for traces in runs)
         assert first == second, (design.name, two)
 
 
@@ -312,6 +322,33 @@ def test_verifies_are_not_searched_in_mixed_batches():
     verified = search.scheduler.verify(search.scheduler.extend(admitted, 9), 2)
     for request in (admitted, verified):
         assert "mixed_batch" not in {move.event for move in search.moves.after(request)}
+
+
+@pytest.mark.parametrize(
+    ("release", "algorithm", "untried"),
+    [
+        ("0.5.23", "EAGLE", (NO_MIXED_VERIFIES,)),
+        ("0.5.19", "DFLASH", (NO_MIXED_VERIFIES,)),
+        ("0.5.23", "NGRAM", ()),
+        ("0.5.18", "EAGLE", ()),
+    ],
+)
+def test_a_search_that_mixed_verifies_are_left_out_of_is_not_complete(release, algorithm, untried):
+    """Up to 0.5.18, and with most algorithms, the engine turns mixed chunks off where it speculates."""
+    c = replace(DEFAULTS, speculative_num_draft_tokens=2, speculative_algorithm=algorithm)
+    design, limits = DESIGNS[f"sglang-{release}"], Limits(events=2, mixes=True)
+    found = search_orders(design, domain_of(c), limits=limits)
+    assert found.complete == (not untried)
+    assert tuple(note for note in found.notes if note == NO_MIXED_VERIFIES) == untried
+    unmixed = search_orders(design, domain_of(c), limits=Limits(events=2))
+    assert unmixed.complete and NO_MIXED_VERIFIES not in unmixed.notes
+
+
+def test_a_check_does_not_say_that_all_orders_were_searched_where_mixed_verifies_were_not():
+    command = "sglang serve --page-size 1 --speculative-algorithm EAGLE --enable-mixed-chunk"
+    launch = read_launch(shlex.split(f"{command} --speculative-num-draft-tokens 2"))
+    orders = Judging().judge(CURRENT, launch, "x").orders
+    assert orders.untried == (NO_MIXED_VERIFIES,) and not orders.closed
 
 
 def test_mixed_batches_break_no_more_than_one_request_alone_does():

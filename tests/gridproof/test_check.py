@@ -113,7 +113,7 @@ def test_what_the_verdict_on_slots_rests_on_is_told(gridproof):
 
     safe = judged(*LAZY.split())
     assert safe["readers"]["slots"] == "safe" and safe["orders"]["events"] == 5
-    assert judged("--page-size", "1")["orders"] == {"events": 3, "closed": False}
+    assert judged("--page-size", "1")["orders"] == {"events": 3, "closed": False, "untried": []}
     assert judged("--disable-radix-cache")["orders"] is None
 
 
