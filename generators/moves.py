@@ -20,6 +20,10 @@ NOT_EVERY_COUNT = (
     f"not shown for verifies of more than {EVERY_COUNT} tokens: of the counts that they can accept those "
     "at a bound of what they can do were tried"
 )
+# Of more multiples of a grid within reach than this the first ones are tried and, for a prompt, the last two; fewer where
+# only slots are looked at.
+MOST_MULTIPLES, MOST_OF_SLOTS = 16, 4
+NOT_EVERY_BOUNDARY = "not shown for every boundary: of the many that lie in a period of all grids the first ones were tried, and the last"
 NO_MIXED_VERIFIES = "not shown for verifies in mixed batches: none was tried"
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
@@ -116,6 +120,11 @@ class Moves:
         self._known_ends: dict[tuple[int, int], frozenset[Any]] = {}
         self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
         self.every_count = self.verifies <= EVERY_COUNT
+        self.reach = self.first + self.extend_grid + self.period  # of a prompt, in tokens
+        smallest = min((g for g in (self.extend_grid, self.track) if g > 1), default=1)
+        self.most = MOST_OF_SLOTS if only_slots else MOST_MULTIPLES
+        self.every_boundary = (self.reach + self.near) // smallest <= self.most
+        self.every_boundary &= self.period // self.track < MOST_BOUNDARIES
         self.around = self._around()  # a boundary: the places at which verifies may end
 
     def _around(self) -> list[int]:
@@ -130,6 +139,7 @@ class Moves:
         possible = cuts.mixing_is_possible(self.scheduler.design.release, self.c)
         return (
             *(() if self.every_count else (NOT_EVERY_COUNT,)),
+            *(() if self.every_boundary else (NOT_EVERY_BOUNDARY,)),
             *((NO_MIXED_VERIFIES,) if mixes and possible else ()),
         )
 
@@ -219,11 +229,11 @@ class Moves:
         ends.add(node + self.extend_grid)
         if r.length:
             return ends
-        last = r.length + self.first + self.extend_grid + self.period
+        last = r.length + self.reach
         for grid in (self.extend_grid, self.track):
             if grid > 1:
-                ends |= {n + d for n in range(grid, last, grid) for d in (-1, 0, 1)}
-        for boundary in range(self.track, last + self.near, self.track):
+                ends |= {n + d for n in self._few(range(grid, last, grid)) for d in (-1, 0, 1)}
+        for boundary in self._few(range(self.track, last + self.near, self.track)):
             ends |= {boundary + d for d in self.around}
         return {e for e in ends if e <= last}
 
@@ -243,6 +253,7 @@ class Moves:
             return  # two runs of steps with nothing in between are one
         first, _ = self._boundaries(r.length, self.track)
         boundaries = range(first, first + self.period + self.track, self.track)
+        boundaries = boundaries[: min(self.most, MOST_BOUNDARIES)]
         lengths = {b + d for b in boundaries for d in (-1, 0, 1)}
         for length in sorted(n for n in lengths if n > r.length):
             yield Move("decode", length)
@@ -291,3 +302,9 @@ class Moves:
         """The two multiples of a grid that lie beyond a length (tokens)."""
         following = (length // grid + 1) * grid
         return following, following + grid
+
+    def _few(self, multiples: range) -> list[int]:
+        """All of them, or where they are too many the first ones and the last two."""
+        if len(multiples) <= self.most:
+            return list(multiples)
+        return [*multiples[: self.most - 2], *multiples[-2:]]

@@ -14,7 +14,7 @@ from generators.groups import groups
 from generators.judging import Judging
 from generators.launch import read_launch
 from generators.limits import Limits
-from generators.moves import NO_MIXED_VERIFIES, Move
+from generators.moves import NO_MIXED_VERIFIES, NOT_EVERY_BOUNDARY, Move
 from generators.orders import class_of, find_orders, first_orders, search_orders
 from generators.shrink import shrunk
 from generators.stories import follower
@@ -354,3 +354,15 @@ def test_a_check_does_not_say_that_all_orders_were_searched_where_mixed_verifies
 def test_mixed_batches_break_no_more_than_one_request_alone_does():
     found = TraceSearch(CURRENT, replace(DEFAULTS, **KINDS[0]), mixes=True).run(6).traces
     assert {trace.code for trace in found} == {codes.SLOT_OVERWRITTEN}
+
+
+def test_a_search_in_which_many_boundaries_lie_in_a_period_is_not_complete():
+    """A raw interval that shares little with the tree page: 125 boundaries until all grids lie alike."""
+    axes = {"page_size": (64,), "dcp_size": (8,), "mamba_track_interval": (1000,)}
+    limits = Limits(events=3)
+    found = search_orders(design_named("sglang-0.5.18"), Domain(axes), guards=False, limits=limits)
+    assert not found.complete and NOT_EVERY_BOUNDARY in found.notes
+    nested = search_orders(
+        design_named("sglang-0.5.23"), Domain({"page_size": (64,)}), limits=limits
+    )
+    assert nested.complete
