@@ -209,6 +209,9 @@ class _Loop(Scheduler):
         self.page_size = self.launch.page_size
         self.enable_overlap = self.launch.overlap
         self.chunked_prefill_size = self.launch.chunked_prefill_size
+        self.truncation_align_size = None
+        if hasattr(Scheduler, "init_mamba_truncation_align"):  # from 0.5.23 on
+            self.init_mamba_truncation_align()
         self.is_mixed_chunk = self.launch.mixed_chunk
         self.max_prefill_tokens = _CACHE_TOKENS
         self.max_running_requests = _MAX_REQUESTS

@@ -7,10 +7,9 @@ next one was launched or the end came.  After every launch its slots have to be 
 in the end every node has to give the state that the model says.
 """
 
-import traceback
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import wraps
 from itertools import pairwise
@@ -189,8 +188,7 @@ class Company(scripts.Server):
         self.c = model(launch)
         self.c.speculative_num_draft_tokens = 0
         self.followed = {}
-        self.seen = Counter()
-        self.two_are_cut = False
+        self.met = Counter()
         super().__init__(launch, Company.direct, _TOKENS)
         self._forget_what_is_allocated()
 
@@ -296,8 +294,8 @@ class Company(scripts.Server):
             extends = not any(request is other for other in running)
             fails = FAILS.get() and self.launch.lazy
             happens = followed.launched(end, extends, mixed, fails, branching[row])
-            self.seen.update((event, followed.off(end)) for event in happens)
-            self.seen["row", row, len(rows)] += 1
+            self.met.update((event, followed.off(end)) for event in happens)
+            self.met["row", row, len(rows)] += 1
             self._compare_slots(request, followed)
         return result
 
@@ -312,7 +310,7 @@ class Company(scripts.Server):
                 end = len(request.origin_input_ids) + sampled - 1
                 followed = self.followed[request.rid]
                 event = "ends ahead" if followed.outstanding else "ends alone"
-                self.seen[event, followed.off(end)] += 1
+                self.met[event, followed.off(end)] += 1
                 followed.finished(end)
 
     def is_told_to_stop(self, request, prefix, end):
@@ -398,19 +396,10 @@ def _stopping_where_the_model_does(company):
     return patch.object(engine.ScheduleBatch, prepare, prepared)
 
 
-def _two_are_cut(error):
-    """Whether the engine stopped because a second prompt was cut while the rest of another one waits."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    scope = frames[-1].f_locals
-    cut = getattr(scope.get("adder"), "new_chunked_req", None)
-    return cut is not None and scope["self"].chunked_req is not None
-
-
 def play(launch, plays: Sequence[Play]):
     """Play them to their end, or to the first assertion of the engine that is known, and give the loop.
 
-    Known are the assertions of the model, and that of two prompts that are cut at once (docs/found.md, 9).  Raises
-    `Differs` where the model says something else.
+    Known are the assertions of the model.  Raises `Differs` where the model says something else.
     """
     with ExitStack() as stack:
         stack.enter_context(_with_many_states())
@@ -421,12 +410,6 @@ def play(launch, plays: Sequence[Play]):
         company = Company(launch, plays)
         stack.enter_context(_stopping_where_the_model_does(company))
         loop = company.event_loop_overlap if launch.overlap else company.event_loop_normal
-        try:
+        with suppress(Stopped):
             loop()
-        except Stopped:
-            pass
-        except AssertionError as error:
-            company.two_are_cut = _two_are_cut(error)
-            if not company.two_are_cut:
-                raise
     return company
