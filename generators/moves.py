@@ -125,7 +125,19 @@ class Moves:
         self.most = MOST_OF_SLOTS if only_slots else MOST_MULTIPLES
         self.every_boundary = (self.reach + self.near) // smallest <= self.most
         self.every_boundary &= self.period // self.track < MOST_BOUNDARIES
+        self.prefixes = self._prefixes()
         self.around = self._around()  # a boundary: the places at which verifies may end
+
+    def _prefixes(self) -> frozenset[int]:
+        """Where a request may resume: at the first node that can have a state, at and right before a boundary.
+
+        From there a prompt can end beside the boundary with no depth of the extend grid passed.
+        """
+        if self.only_slots:
+            return frozenset()
+        boundaries = range(self.track, self.first + self.period + self.track, self.track)
+        near = {n // self.node * self.node for b in self._few(boundaries) for n in (b, b - 1)}
+        return frozenset({self.node, *near} - {0})
 
     def _around(self) -> list[int]:
         if self.every_count:
@@ -146,8 +158,7 @@ class Moves:
     def starts(self) -> Iterator[Move]:
         """A request with nothing to resume from, and ones that resume where a node can have a state."""
         yield Move("match", 0)
-        if not self.only_slots:
-            yield Move("match", self.node)
+        yield from (Move("match", prefix) for prefix in sorted(self.prefixes))
 
     def after(self, r: Request) -> Iterator[Move]:
         """Everything but a finish that can come next, the shortest first."""
@@ -169,7 +180,7 @@ class Moves:
     def may_be_cut(self, chunk: Pass) -> bool:
         """Whether another chunk of the prompt can follow this one; a prompt is cut once, its slots are new then."""
         chunked = self.c.chunked_prefill_size != NEVER_CHUNKED
-        return chunked and not self.only_slots and chunk.start in (0, self.node)
+        return chunked and not self.only_slots and chunk.start in (0, *self.prefixes)
 
     def is_far(self, length: int) -> bool:
         """Whether no verify behind a length, nor the one that led to it, can pass a boundary or be planned for one."""

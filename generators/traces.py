@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from generators.causes import code_of, is_wrong
 from generators.codes import Code
 from generators.moves import Move, Moves
+from spec.records import replace
 from spec.sglang.checkpoints import Checkpoint
 from spec.sglang.designs import Design
 from spec.sglang.life import UNWRITTEN
@@ -61,6 +62,20 @@ def _with_its_grids(design: Design, c: Any) -> Design:
     return replace(design, **{f"{r}_grid": grid(r) for r in ("extend", "decode", "verify")})
 
 
+class _Remembering(Scheduler):
+    """A scheduler that works out once what the same verify does to the same slots."""
+
+    def __init__(self, design: Design, c: Any):
+        super().__init__(design, c)
+        self._known: dict[Any, Any] = {}
+
+    def _of_verifies(self, rule: str, *arguments: Any) -> Any:
+        asked = rule, *arguments
+        if asked not in self._known:
+            self._known[asked] = super()._of_verifies(rule, *arguments)
+        return self._known[asked]
+
+
 @dataclass(frozen=True)
 class _Node:
     """A request with how it came to be; whether it is the first one to finish, and to go on, as it does."""
@@ -78,7 +93,7 @@ class TraceSearch:
     def __init__(self, design: Design, c: Any, only_slots: bool = False, mixes: bool = False):
         self.design, self.c = design, c
         design = _with_its_grids(design, c)
-        self.scheduler = Scheduler(design, c)
+        self.scheduler = _Remembering(design, c)
         self.moves = Moves(self.scheduler, only_slots, mixes)
         self._known_outcomes: dict[Any, Any] = {}
 
@@ -108,6 +123,8 @@ class TraceSearch:
                         wrong.append(trace)
                     elif after.moves[-1].event != "finish":
                         after = replace(after, request=replace(after.request, donated=()))
+                        if not self._is_new(after.request, after.causes):
+                            continue
                         finishes = bool(after.request.waiting) and self._is_new(
                             self.key(after.request, True), after.causes
                         )
@@ -137,17 +154,22 @@ class TraceSearch:
         return self._after(start, move) if move.tokens else start
 
     def _successors(self, node: _Node) -> Iterator[_Node]:
-        if node.finishes and node.request.waiting:
-            for move in self.moves.ends(node.request):
-                yield self._after(node, move)
+        r = node.request
+        if node.finishes and r.waiting:
+            ended = self.scheduler.settled(r, True)
+            for move in self.moves.ends(r):
+                yield self._after(node, move, ended)
         if node.goes:
-            for move in self.moves.after(node.request):
-                yield self._after(node, move)
+            settled = self.scheduler.settled(r, False)
+            for move in self.moves.after(r):
+                launches = move.event in ("verify", "decode")
+                yield self._after(node, move, settled if launches else r)
 
-    def _after(self, node: _Node, move: Move) -> _Node:
+    def _after(self, node: _Node, move: Move, settled: Request | None = None) -> _Node:
+        """The node after an event; `settled`: its request with the results processed that come before that event."""
         special = move.special(node.request)
         causes = node.causes if special is None else node.causes | {special}
-        request = move.apply(self.scheduler, node.request)
+        request = move.apply(self.scheduler, settled or node.request)
         return _Node(request, (*node.moves, move), causes)
 
     def _trace(self, node: _Node) -> Trace | None:

@@ -24,7 +24,6 @@ from spec.sglang.checkpoints import (
     branching_checkpoint,
     decode_checkpoint,
     extend_checkpoint,
-    verify_checkpoint,
 )
 from spec.sglang.designs import Design
 from spec.sglang.life import Slots
@@ -144,11 +143,9 @@ class Scheduler:
     def verify(self, r: Request, accepted: int) -> Request:
         """Launch a verify that accepts `accepted` tokens."""
         r = self._before_a_launch(r)
-        slots, entry = life.verify_planned(
-            self.design, self.c, r.slots, r.committed, r.allocation_fails
-        )
-        slots = life.verify_launched(self.design, self.c, slots, entry, r.length, accepted)
-        checkpoint = verify_checkpoint(self.design, self.c, r.length, accepted)
+        slots, entry = self._of_verifies("verify_planned", r.slots, r.committed, r.allocation_fails)
+        slots = self._of_verifies("verify_launched", slots, entry, r.length, accepted)
+        checkpoint = self._of_verifies("verify_checkpoint", r.length, accepted)
         r = replace(r, slots=slots, allocation_fails=False)
         launched = Pass(VERIFY, r.length, r.length + accepted, int(entry))
         return self._launched(r, launched, checkpoint)
@@ -229,6 +226,10 @@ class Scheduler:
         donated = life.finished(self.design, self.c, slots, key)
         return replace(self._donating(r, donated), slots=slots, waiting=())
 
+    def _of_verifies(self, rule: str, *arguments: Any) -> Any:
+        """What a rule of verifies in `life.py` gives; a search may keep it, since the same is asked again and again."""
+        return getattr(life, rule)(self.design, self.c, *arguments)
+
     def _step_completed(
         self, slots: Slots, step: Pass, behind: Sequence[Pass], finishes: bool = False
     ) -> Slots:
@@ -283,8 +284,8 @@ class Scheduler:
         if done.kind == STEP:
             return replace(r, slots=self._step_completed(r.slots, done, behind))
         accepted = done.end - done.start
-        slots = life.verify_completed(
-            self.design, self.c, r.slots, done.entry, done.start, accepted, accepted
+        slots = self._of_verifies(
+            "verify_completed", r.slots, done.entry, done.start, accepted, accepted
         )
         return replace(r, slots=slots, committed=done.end)
 
