@@ -556,6 +556,7 @@ EQUIVALENT: tuple[tuple[Mutant, Theorem], ...] = (
     (Mutant("a verify writes what it wants", "life.verify_launched", "checkpoint.saved", "checkpoint.wanted"), a_state_that_a_verify_wants_is_saved),
 )
 OF_ORDERS: tuple[Mutant, ...] = (
+    Mutant("verifies are those of twice the interval", "request.Scheduler._of_verifies", "(self.design, self.c, *arguments)", "(self.design, replace(self.c, mamba_track_interval=2 * self.c.mamba_track_interval), *arguments)"),
     Mutant("before a finish all is settled that is before a launch", "request.Scheduler.settled", "self._last_results(r) if finishes else self._before_a_launch(r)", "self._before_a_launch(r)"),
     Mutant("before a launch only that is settled that is before a finish", "request.Scheduler.settled", "self._last_results(r) if finishes else self._before_a_launch(r)", "self._last_results(r)"),
     Mutant("the fewest verifies are one too many", "request.as_few_as_accept", "divmod(tokens, most)", "divmod(tokens - 1, most)"),
