@@ -20,6 +20,7 @@ from generators.readers import ExtendClass, Found, extend_classes, find_extend
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import Configuration
 from spec.sglang.designs import Design
+from spec.sglang.mixing import mixing_is_possible
 from spec.sglang.rules import cuts, grids
 
 # Releases that fill a chunk to the token on AMD's gfx95, whatever the page.
@@ -34,7 +35,7 @@ _MOST_DECODING = 1 << 8
 def mixes(design: Design, launch: Launch) -> bool:
     """Whether decode steps share batches with pieces of prompts under a release."""
     wanted = bool(launch.value("enable_mixed_chunk", False))
-    return wanted and cuts.mixing_is_possible(design.release, launch.configuration)
+    return wanted and mixing_is_possible(design.release, launch.configuration)
 
 
 def with_whole_prefixes(design: Design, launch: Launch) -> Configuration:

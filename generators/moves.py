@@ -9,6 +9,7 @@ from typing import Any
 
 from spec.sglang.checkpoints import verify_label
 from spec.sglang.designs import current
+from spec.sglang.mixing import mixing_is_possible
 from spec.sglang.request import PROMPT, VERIFY, Pass, Request, Scheduler
 from spec.sglang.rules import cuts, grids, lookup
 
@@ -148,7 +149,7 @@ class Moves:
     def untried(self) -> tuple[str, ...]:
         """What can happen to a request and is none of these moves, in words."""
         mixes = self.mixes and bool(self.verifies)
-        possible = cuts.mixing_is_possible(self.scheduler.design.release, self.c)
+        possible = mixing_is_possible(self.scheduler.design.release, self.c)
         return (
             *(() if self.every_count else (NOT_EVERY_COUNT,)),
             *(() if self.every_boundary else (NOT_EVERY_BOUNDARY,)),
