@@ -130,15 +130,14 @@ class Moves:
         self.around = self._around()  # a boundary: the places at which verifies may end
 
     def _prefixes(self) -> frozenset[int]:
-        """Where a request may resume: at the first node that can have a state, at and right before a boundary.
-
-        From there a prompt can end beside the boundary with no depth of the extend grid passed.
+        """Where a request may resume: at the first node that can have a state, at a boundary, and before one where a prompt
+        can end beside it with no depth of the extend grid passed.
         """
         if self.only_slots:
             return frozenset()
-        boundaries = range(self.track, self.first + self.period + self.track, self.track)
-        near = {n // self.node * self.node for b in self._few(boundaries) for n in (b, b - 1)}
-        return frozenset({self.node, *near} - {0})
+        boundaries = self._few(range(self.track, self.first + self.period + 1, self.track))
+        nodes = ((n // self.node * self.node, b) for b in boundaries for n in (b, b - 1))
+        return frozenset({self.node, *(n for n, b in nodes if n and b - n <= self.extend_grid)})
 
     def _around(self) -> list[int]:
         if self.every_count:
