@@ -125,9 +125,9 @@ class _Slots:
     def __contains__(self, slot: int) -> bool:
         return self.get(slot) is not None
 
-    def get(self, slot: int) -> tuple[int, ...] | None:
+    def get(self, slot: int, default: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
         known = int(self.rows[slot].flatten()[0])
-        return None if known == UNWRITTEN else self.known[known]
+        return default if known == UNWRITTEN else self.known[known]
 
     def pop(self, slot: int, default: Any = None) -> None:
         self.rows[slot] = UNWRITTEN
