@@ -65,6 +65,7 @@ PLANTED = {
 HARMLESS = {
     "fallback_slot": "without the label before, a finish past its label donates nothing",
     "key_ends_at_the_stop": "a longer key reaches the same label",
+    "skips_rows_of_the_finished": "no order of a search launches a verify behind the end of its request",
     "writes_mixed_prompts": "a batch is mixed with --enable-mixed-chunk alone: tests/generators/test_orders.py",
     "undoes_mixed_allocations": "as above, and a second slot that is held is written at the next boundary",
 }
