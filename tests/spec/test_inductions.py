@@ -528,9 +528,9 @@ class WatchedTree(Tree):
             self.covers("a_split_leaves_the_state_on_the_node_of_its_depth", **lengths)
         return hit
 
-    def hang(self, tokens, depth: int, state: int) -> None:
+    def insert(self, tokens, depth: int, state: int) -> None:
         """Donate a state to the node of a depth."""
-        key = self._pages(tokens, depth)
+        key = self.pages(tokens, depth)
         self._hit(key)
         node = self.nodes.get(key, tree.Node(depth))
         lengths = {"depth": depth, "state": state, "held": node.state}
@@ -574,12 +574,12 @@ class WatchedTree(Tree):
             checkpoint = extend_checkpoint(self.design, self.c, start, end)
             depth = int(node_of(self.design, self.c, checkpoint)) if checkpoint.saved else 0
             if depth:
-                known = self.nodes.get(self._pages(tokens, depth))
+                known = self.nodes.get(self.pages(tokens, depth))
                 lengths = {"prefix": given.depth, "given": given.state, "cut": start - given.depth}
                 lengths |= {"tokens": end - start, "held": known.state if known else 0}
                 self.covers(RESUMED[self.c.dcp_size > 1], **lengths)
                 for _ in range(requests):
-                    self.hang(tokens, depth, int(checkpoint.state))
+                    self.insert(tokens, depth, int(checkpoint.state))
             start = end
 
 
