@@ -273,7 +273,7 @@ KEY_OVERSHOT = Code(
     "a state has consumed more tokens than the key that it is donated under, and hangs on the shorter key",
     "a_finish_donates_no_state_beyond_its_key",
     why="The next request computes the tokens between the key's end and the state's once more.",
-    example=("0.5.21", _LONG_DRAFTS),
+    example=("0.5.21", f"{_LONG_DRAFTS} --disable-overlap-schedule"),
     instead=f"{_LONG_DRAFTS} --mamba-radix-cache-strategy extra_buffer_lazy",
     accepted=_FROM_22_OR_LAZY,
     about=("mamba_radix_cache_strategy", "speculative_num_draft_tokens"),
