@@ -146,7 +146,8 @@ def any_order(choose, scheduler):
     taken = [choose.choice([*moves.starts()])]
     request = taken[0].apply(scheduler, request)
     while not request.stopped and taken[-1].event != "finish":
-        possible = [m for m in moves.after(request) if m.branching is None]
+        ended = moves.ends(request) if request.waiting else ()
+        possible = [m for m in (*ended, *moves.after(request)) if m.branching is None]
         special = [m for m in possible if m.event not in ("extend", "finish")]
         ends = [m for m in possible if m.event == "finish"]
         kind = special if special and (not ends or choose.random() < 0.8) else possible
