@@ -24,7 +24,7 @@ NOT_EVERY_COUNT = (
 # Of more multiples of a grid within reach than this the first ones are tried and, for a prompt, the last two; fewer where
 # only slots are looked at.
 MOST_MULTIPLES, MOST_OF_SLOTS = 16, 8
-NOT_EVERY_BOUNDARY = "not shown for every boundary: of the many that lie in a period of all grids the first ones were tried, and the last"
+NOT_EVERY_BOUNDARY = "not shown for every boundary: of the many that lie in a period of all grids the first ones were tried, for a prompt the last as well"
 NO_MIXED_VERIFIES = "not shown for verifies in mixed batches: none was tried"
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
