@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from generators import manifest
+from generators.emit import manifest
 
 ROOT = Path(__file__).parents[1]
 CASES = sorted((ROOT / "generated_tests" / "cases").glob("*.json"))
@@ -42,7 +42,12 @@ def main() -> None:
         emit = ["emit", *CASES, "--target", "sglang", "--tier", options.tier, "--out", folder]
         emitting = timed([sys.executable, "-m", "gridproof", *emit])
         count = len(manifest.read(tests / "manifest.json").tests)
-        plugin = ["-p", "generators.predictions", "--predictions", tests / "manifest.json"]
+        plugin = [
+            "-p",
+            "generators.emit.run.pytest_plugin",
+            "--predictions",
+            tests / "manifest.json",
+        ]
         run = [options.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, tests]
         running = timed(
             run, PYTHONPATH=os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))

@@ -26,14 +26,14 @@ import numpy
 import z3
 from hypothesis import strategies as st
 
-from generators.causes import is_wrong
-from generators.domain import DEFAULTS, Domain
-from generators.limits import Limits
-from generators.orders import find_orders
-from spec.sglang import horn
+from generators.cases.domain import DEFAULTS, Domain
+from generators.search.event_orders import find_orders
+from generators.search.limits import Limits
+from generators.sglang.search.classify import is_wrong
 from spec.sglang.checkpoints import decode_checkpoint, misplaced
-from spec.sglang.designs import Design, design_named
-from spec.sglang.request import Scheduler
+from spec.sglang.drift import verdict
+from spec.sglang.releases import Design, design_named
+from spec.sglang.scheduler import Scheduler
 
 PAGES, DCP, INTERVALS = (1, 16, 64, 128), (1, 2, 4, 8), (64, 128, 256, 512)
 DOMAIN = Domain({"page_size": PAGES, "dcp_size": DCP, "mamba_track_interval": INTERVALS})
@@ -180,8 +180,8 @@ def main() -> None:
         f"the repair: {orders.searched} groups of {orders.configurations} configurations, no longer trace: {orders.closed}, "
         f"{len([k for k in orders.best if k.code.id == 'GP401'])} slots overwritten, {seconds:.1f} s"
     )
-    seconds, verdict = timed(lambda: horn.judge(REPAIRED).verdict)
-    print(f"the repair, for all numbers, by Horn clauses: {verdict} in {seconds:.2f} s")
+    seconds, judged = timed(lambda: verdict.judge(REPAIRED).verdict)
+    print(f"the repair, for all numbers, by Horn clauses: {judged} in {seconds:.2f} s")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import time
 
 import z3
 
-from generators.domain import Domain
-from generators.search import search
-from spec.sglang.designs import design_named
+from generators.cases.domain import Domain
+from generators.search.configurations import search
+from spec.sglang.releases import design_named
 
 PAGES, CHUNKS = (1, 16, 32, 64, 128, 256), (64, 128, 256)
 DOMAIN = Domain(

@@ -10,7 +10,7 @@ import time
 
 from spec.prove import Prover
 from spec.sglang.theorems import LIBRARY
-from spec.smt import cvc5_opinion
+from spec.smt import cvc5_solver
 from spec.smt.lemmas import LEMMAS
 from spec.smt.solver import decide
 
@@ -33,15 +33,15 @@ def main() -> None:
     proving = time.perf_counter() - proving
     queries += [lemma.query() for lemma in LEMMAS.values()]
     first = [seconds(lambda q=q: decide(q)) for q in queries]
-    second = [seconds(lambda q=q: cvc5_opinion.decide(q)) for q in queries]
-    proofs = [seconds(lambda q=q: cvc5_opinion.proof(q, "reference.smt2")) for q in queries]
+    second = [seconds(lambda q=q: cvc5_solver.decide(q)) for q in queries]
+    proofs = [seconds(lambda q=q: cvc5_solver.proof(q, "reference.smt2")) for q in queries]
     print(f"{len(queries)} queries; finding the proofs took {proving:.1f} s")
     for name, times in (("z3", first), ("cvc5", second), ("cvc5 with its proof", proofs)):
         mean, median = statistics.mean(times), statistics.median(times)
         print(
             f"{name:20s} {sum(times):6.2f} s, mean {mean * 1e3:.1f} ms, median {median * 1e3:.1f} ms"
         )
-    inner = [cvc5_opinion.decide(q).seconds / decide(q).seconds for q in queries]
+    inner = [cvc5_solver.decide(q).seconds / decide(q).seconds for q in queries]
     print(f"cvc5 / z3 with texts written and parsed {sum(second) / sum(first):.1f}")
     print(f"cvc5 / z3, check-sat alone, median      {statistics.median(inner):.1f}")
     print(f"cvc5's proofs / its plain answers       {sum(proofs) / sum(second):.1f}")

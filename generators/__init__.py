@@ -1,1 +1,1 @@
-"""From a design to what breaks it: domains, the search for cases, the case format and the emitted tests."""
+"""From a design to what breaks it, and to the tests that keep it from breaking again: one folder a job, one an engine."""

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gpu_checks import names
+from gpu_checks import choices
 
 SCHEMA = "gridproof/gpu-checks/1"
 PRECISION_DEPTH = 512  # tokens
@@ -28,7 +28,9 @@ def _arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m gpu_checks", description=__doc__.partition("::")[0]
     )
-    parser.add_argument("--device", choices=names.DEVICES, help="default: cuda where there is one")
+    parser.add_argument(
+        "--device", choices=choices.DEVICES, help="default: cuda where there is one"
+    )
     parser.add_argument("--require-gpu", action="store_true", help="fail where there is no GPU")
     parser.add_argument(
         "--out", type=_file, help="write the numbers to this file instead of stdout"
@@ -58,7 +60,7 @@ def measured(device: str, deepest: int) -> dict[str, Any]:
     import torch
 
     from gpu_checks import devices, throughput
-    from gpu_checks.matrix import matrix
+    from gpu_checks.all_pairs import matrix
     from gpu_checks.recurrences import RECURRENCES
 
     found, load = matrix(deepest), throughput.LOADS[device]
@@ -83,7 +85,7 @@ def _of_one(
 ) -> dict[str, Any]:
     """The numbers of one recurrence."""
     from gpu_checks import precision, throughput
-    from gpu_checks.pairs import replay
+    from gpu_checks.resume_pairs import replay
 
     start = time.perf_counter()
     replays = replay(recurrence, pairs, device=device)

@@ -6,9 +6,9 @@ import os
 
 import torch
 
-from gpu_checks import names
+from gpu_checks import choices
 
-DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in names.DTYPES}
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in choices.DTYPES}
 
 
 class NoDevice(Exception):

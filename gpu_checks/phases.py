@@ -9,7 +9,7 @@ from itertools import cycle
 import torch
 from torch import Tensor
 
-from gpu_checks.cold import ColdRun, by_chunks, by_steps
+from gpu_checks.cold_run import ColdRun, by_chunks, by_steps
 from gpu_checks.recurrences import Recurrence, State, Tokens
 from gpu_checks.recurrences.tokens import CHUNK
 from spec.sglang.rules import verify as rules

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from gpu_checks.cold import by_steps
-from gpu_checks.pairs import state_errors
+from gpu_checks.cold_run import by_steps
 from gpu_checks.recurrences import Recurrence, State
+from gpu_checks.resume_pairs import state_errors
 
 STORED_IN = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # Relative error allowed to a state that is stored once: docs/replay.md.

@@ -15,11 +15,11 @@ from typing import Any
 
 import click
 
-from generators.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, check_keys, flag
-from generators.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
-from generators.limits import MOST_EVENTS, Limits
-from generators.manifest import TIERS
-from gpu_checks import names
+from generators.cases.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, check_keys, flag
+from generators.common.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
+from generators.emit.manifest import TIERS
+from generators.search.limits import MOST_EVENTS, Limits
+from gpu_checks import choices
 from gridproof import __version__
 
 EPILOG = """\b
@@ -464,14 +464,14 @@ def explain(ctx: click.Context, what: str, case: str | None, html: Path | None) 
 @click.argument("cases", nargs=-1, type=_Place(path_type=Path))
 @click.option(
     "--device",
-    type=click.Choice(names.DEVICES),
+    type=click.Choice(choices.DEVICES),
     help="default: cuda where there is a GPU, else cpu; the report says which",
 )
-@click.option("--dtype", type=click.Choice(names.DTYPES), default="float64")
+@click.option("--dtype", type=click.Choice(choices.DTYPES), default="float64")
 @click.option(
     "--recurrence",
     metavar="VALUES",
-    help=f"{', '.join(names.RECURRENCES)}; default: a case's own, or all",
+    help=f"{', '.join(choices.RECURRENCES)}; default: a case's own, or all",
 )
 @click.option("--require-gpu", is_flag=True, help="fail where there is no GPU")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")

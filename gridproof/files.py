@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from generators.errors import BadInput
+from generators.common.errors import BadInput
 
 
 def check_writable(paths: Iterable[Path]) -> None:

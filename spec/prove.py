@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import z3
 
-from spec import points
-from spec.points import Candidates, Values
+from spec import candidates as concrete
+from spec.candidates import Candidates, Values
 from spec.smt import divisibility, lemmas
 from spec.smt.divisibility import Instance
-from spec.smt.instantiate import Selector, core
+from spec.smt.lemma_selection import Selector, core
 from spec.smt.polynomials import every, linearised
 from spec.smt.solver import Answer, Limits, Query, decide
 from spec.smt.terms import Ledger
@@ -164,7 +164,7 @@ def _from_model(
         p: answer.model.eval(t.expr, model_completion=True).as_long()
         for p, t in ob.ledger.variables.items()
     }
-    fails = points.fails_at(candidates.theorem, values, candidates.design, without)
+    fails = concrete.fails_at(candidates.theorem, values, candidates.design, without)
     return candidates.lowered(values, without) if fails else None
 
 
@@ -287,7 +287,7 @@ class Prover:
     def _refutes(self, theorem: Theorem, result: Result) -> None:
         for name in theorem.refuted_by:
             design = theorem.setting.design(name)
-            found = points.counterexample(theorem, theorem.parameters(design), design)
+            found = concrete.counterexample(theorem, theorem.parameters(design), design)
             if found is None:
                 result.verdict = "error"
                 result.reason = f"it should fail on {name} and no counterexample was found"

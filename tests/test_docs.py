@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from generators import codes, emit
-from generators.design_files import rules, switches
-from generators.faults import count, faults, unstated
-from gridproof import catalogue, cli
-from spec.sglang.designs import RELEASES, Design
-from spec.sglang.frequency import Traffic
+from generators.cases import codes
+from generators.emit import write
+from generators.search.public_reports import count, faults, unstated
+from generators.search.user_design.load import rules, switches
+from gridproof import cli, docs_pages
+from spec.sglang.fault_frequency import Traffic
+from spec.sglang.releases import RELEASES, Design
 from spec.sglang.theorems import LIBRARY
 from spec.smt import smtlib
 from spec.smt.lemmas import LEMMAS
@@ -51,9 +52,9 @@ def test_the_examples_of_the_documents_are_true(gridproof, root, tmp_path, monke
     assert count >= 6
 
 
-@pytest.mark.parametrize("page", catalogue.PAGES)
+@pytest.mark.parametrize("page", docs_pages.PAGES)
 def test_the_catalogues_are_those_of_the_library(root, page):
-    assert (root / "docs" / page).read_text(encoding="utf-8") == catalogue.PAGES[page]()
+    assert (root / "docs" / page).read_text(encoding="utf-8") == docs_pages.PAGES[page]()
 
 
 def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
@@ -76,8 +77,8 @@ def test_every_link_of_the_documents_leads_somewhere(root):
 
 
 def test_recipes_say_what_their_launch_command_resolves_to(root):
-    from generators.domain import Domain, parse_axis, read_toml
-    from generators.launch import read_launch
+    from generators.cases.domain import Domain, parse_axis, read_toml
+    from generators.sglang.launch.resolve import read_launch
 
     for path in sorted((root / "recipes").glob("*.toml")):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -100,7 +101,7 @@ OTHERS = {"finalize_match_result_in_cache", *(field.name for field in dataclasse
 
 
 def texts(root):
-    """The documents by name: those written by hand, and those written by `gridproof.catalogue`."""
+    """The documents by name: those written by hand, and those written by `gridproof.docs_pages`."""
     return {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]
@@ -128,7 +129,7 @@ def test_the_paths_that_documents_name_exist(root):
 def test_the_theorems_tests_and_findings_that_documents_name_exist(root):
     tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py"))
     for name, text in texts(root).items():
-        for word in () if Path(name).name in catalogue.PAGES else quoted(text):
+        for word in () if Path(name).name in docs_pages.PAGES else quoted(text):
             if re.fullmatch(r"[a-z]+(_[a-z0-9]+){4,}", word):
                 ours = word in LIBRARY or f"def {word}(" in tests
                 assert ours or word in OTHERS, f"{name}: {word}"
@@ -201,7 +202,7 @@ def test_the_readme_says_about_how_many_tests_a_tier_has(root):
     readme = squeezed(texts(root)["README.md"])
     said = re.search(r"\(about (\d+) tests.*?\(about (\d+), .*?\(about ([\d,]+), ", readme).groups()
     for about, tier in zip(said, ("tiny", "small", "standard"), strict=True):
-        exactly = len(json.loads(emit.tests([], "sglang", tier)["manifest.json"])["tests"])
+        exactly = len(json.loads(write.tests([], "sglang", tier)["manifest.json"])["tests"])
         assert int(about.replace(",", "")) == pytest.approx(exactly, rel=0.1)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from gpu_checks.emitted import Case, Step, followed, names, replayed, runs, surprises, verdicts
-from gpu_checks.serving.request import EngineFault
+from gpu_checks.emitted_api import Case, Step, followed, names, replayed, runs, surprises, verdicts
+from gpu_checks.sglang.request import EngineFault
 from spec.sglang.configuration import Configuration
 
 # The newest release with what gridproof proposes for it.

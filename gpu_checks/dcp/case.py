@@ -12,7 +12,7 @@ from gpu_checks.dcp.hybrid import HEADS, SIZE, VOCABULARY, Hybrid
 from gpu_checks.dcp.ranks import Ranks
 from gpu_checks.recurrences import State
 from spec.sglang.checkpoints import decode_checkpoint, node_of
-from spec.sglang.designs import Design
+from spec.sglang.releases import Design
 
 RESUMED = 16  # tokens that a resumed request decodes
 

@@ -13,7 +13,7 @@ from gpu_checks.dcp.case import like, resumed
 from gpu_checks.dcp.hybrid import Hybrid
 from gpu_checks.dcp.ranks import distributed
 from gpu_checks.recurrences import RECURRENCES
-from spec.sglang.designs import Design
+from spec.sglang.releases import Design
 
 
 def _rank(

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from gpu_checks.recurrences import Recurrence, State, Tokens
-from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.inputs import Source
 from gpu_checks.recurrences.tokens import Shape
 
 WIDTH, HEADS, SIZE, VOCABULARY = 64, 4, 16, 128

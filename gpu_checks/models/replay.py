@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gpu_checks.models import caches
 from gpu_checks.models.tiny import VOCABULARY
-from gpu_checks.pairs import WINDOW, Pair
+from gpu_checks.resume_pairs import WINDOW, Pair
 
 ALIGNED_TOLERANCE = 1e-3  # of a log-probability; docs/replay.md
 MISALIGNED_LEAST = 0.05

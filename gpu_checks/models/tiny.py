@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gpu_checks.recurrences.drawing import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
+from gpu_checks.recurrences.inputs import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
 
 VOCABULARY = 256
 _COMMON = dict(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
-from gpu_checks.recurrences import convolution, linear
+from gpu_checks.recurrences import convolution, linear_attention
 from gpu_checks.recurrences.tokens import State, Tokens
 
 Features = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
@@ -41,7 +41,7 @@ def step(state: State, token: Tokens, features: Features, *, delta: bool) -> tup
     as_one = token.each(lambda part: part.unsqueeze(-2))
     window, mixed = _convolved(state, as_one, features)
     query, key, value = (part.squeeze(-2) for part in mixed)
-    matrix, output = linear.step(
+    matrix, output = linear_attention.step(
         state["matrix"], query, key, value, token.decay, token.gate, delta=delta
     )
     return {"window": window, "matrix": matrix}, output
@@ -50,5 +50,7 @@ def step(state: State, token: Tokens, features: Features, *, delta: bool) -> tup
 def chunk(state: State, tokens: Tokens, features: Features, *, delta: bool) -> tuple[State, Tensor]:
     """One chunk of tokens through convolution, `features` and the matrix."""
     window, mixed = _convolved(state, tokens, features)
-    matrix, outputs = linear.chunk(state["matrix"], *mixed, tokens.decay, tokens.gate, delta=delta)
+    matrix, outputs = linear_attention.chunk(
+        state["matrix"], *mixed, tokens.decay, tokens.gate, delta=delta
+    )
     return {"window": window, "matrix": matrix}, outputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from gpu_checks.recurrences import convolved, gdn
-from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.inputs import Source
 from gpu_checks.recurrences.recurrence import Recurrence
 from gpu_checks.recurrences.tokens import Tokens
 

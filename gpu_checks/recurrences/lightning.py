@@ -5,21 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpu_checks.recurrences import linear
-from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences import linear_attention
+from gpu_checks.recurrences.inputs import Source
 from gpu_checks.recurrences.recurrence import Recurrence
 from gpu_checks.recurrences.tokens import State, Tokens
 
 
 def step(state: State, token: Tokens) -> tuple[State, Tensor]:
     """One token."""
-    matrix, output = linear.step(state["matrix"], *token[:-1], delta=False)
+    matrix, output = linear_attention.step(state["matrix"], *token[:-1], delta=False)
     return {"matrix": matrix}, output
 
 
 def chunk(state: State, tokens: Tokens) -> tuple[State, Tensor]:
     """One chunk of tokens."""
-    matrix, outputs = linear.chunk(state["matrix"], *tokens[:-1], delta=False)
+    matrix, outputs = linear_attention.chunk(state["matrix"], *tokens[:-1], delta=False)
     return {"matrix": matrix}, outputs
 
 

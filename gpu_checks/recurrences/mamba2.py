@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from gpu_checks.recurrences import convolved
-from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.inputs import Source
 from gpu_checks.recurrences.recurrence import Recurrence
 from gpu_checks.recurrences.tokens import State, Tokens
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.inputs import Source
 from gpu_checks.recurrences.tokens import CHUNK, Shape, State, Tokens
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gpu_checks.recurrences import convolution
-from gpu_checks.recurrences.drawing import Source
+from gpu_checks.recurrences.inputs import Source
 from gpu_checks.recurrences.recurrence import Recurrence
 from gpu_checks.recurrences.tokens import State, Tokens
 

@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators import codes, fixing, inputs, waivers
-from generators.cases import text_of
-from generators.errors import BadInput, NothingToDo
-from generators.judgements import Finding, Judgement, findings_document
-from generators.judging import Judging
-from generators.launch import told_from
-from generators.targets import STANDARD_INPUT, Found, Reader, Target
-from gridproof import files, findings
+from generators.cases import codes
+from generators.cases.file_format import text_of
+from generators.check import apply_fix, waivers
+from generators.check.findings import Finding, Judgement, findings_document
+from generators.check.session import Judging
+from generators.check.sources import STANDARD_INPUT, Found, Reader, Target
+from generators.common.errors import BadInput, NothingToDo
+from generators.launch import formats
+from generators.sglang.launch.resolve import told_from
+from gridproof import files
 from gridproof.commands.search import chosen_design
 from gridproof.console import Output
-from spec.sglang.designs import CURRENT, DESIGNS, RELEASES, Design, design_of_engine
+from gridproof.reports import check
+from spec.sglang.releases import CURRENT, DESIGNS, RELEASES, Design, design_of_engine
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def _all_findings(found: Found, judgements: list[Judgement], options: Options) -
 
 
 def _is_shown(finding: Finding, least: str) -> bool:
-    return findings.SEVERITIES.index(finding.severity) >= findings.SEVERITIES.index(least)
+    return check.SEVERITIES.index(finding.severity) >= check.SEVERITIES.index(least)
 
 
 def _write_document(
@@ -145,9 +148,9 @@ def _write_document(
     if form == "json":
         output.raw(text_of(findings_document(judgements, unwaived)))
     elif form == "sarif":
-        output.raw(text_of(findings.sarif(shown)))
+        output.raw(text_of(check.sarif(shown)))
     else:
-        for line in findings.github(unwaived, len(judgements)):
+        for line in check.github(unwaived, len(judgements)):
             output.raw(f"{line}\n")
 
 
@@ -161,33 +164,33 @@ def _print(
     ids = {id(f) for f in waiting}
     for target, judgements in judged:
         if options.all_releases:
-            output.line(findings.place(target.source, target.line) or "command")
-            output.rich(findings.rows(judgements))
+            output.line(check.place(target.source, target.line) or "command")
+            output.rich(check.rows(judgements))
             continue
         for judgement in judgements:
             pinned = target.pinned if options.engine is None else None
-            findings.print_judgement(output, judgement, pinned.where if pinned else None)
+            check.print_judgement(output, judgement, pinned.where if pinned else None)
             _print_findings(output, judgement, ids)
     for finding in waiting:
         if finding.engine == "-":
-            findings.print_finding(output, finding, placed=True)
+            check.print_finding(output, finding, placed=True)
     count = sum(f.waived is not None for f in shown)
     if count:
         output.line(f"{count} waived")
     if len(judged) > 1:
-        output.line(findings.counted(waiting, sum(len(js) for _, js in judged)))
+        output.line(check.counted(waiting, sum(len(js) for _, js in judged)))
 
 
 def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> None:
     mine = [f for f in judgement.findings if id(f) in waiting]
     for finding in mine:
         apart = finding.line is not None and finding.line != judgement.line
-        findings.print_finding(output, finding, placed=apart)
+        check.print_finding(output, finding, placed=apart)
     fix = next((f.fix for f in mine if f.fix), None)
     if fix:
-        findings.print_fix(output, fix)
+        check.print_fix(output, fix)
     elif upgrade := next((f.upgrade for f in mine if f.upgrade), None):
-        findings.print_upgrade(output, upgrade)
+        check.print_upgrade(output, upgrade)
 
 
 def _fix(
@@ -198,28 +201,28 @@ def _fix(
 ) -> None:
     """Print the corrected commands, or change the files that they stand in."""
     say = output.line if options.form == "text" else output.note
-    edits: dict[str, list[fixing.Edit]] = {}
+    edits: dict[str, list[apply_fix.Edit]] = {}
     for target, judgements in judged:
         fix = next((f.fix for f in judgements[0].findings if f.fix and f.waived is None), None)
-        flags = fixing.wanted(fix, options.unsafe_fixes)
-        where = findings.place(target.source, target.line) or "command"
+        flags = apply_fix.wanted(fix, options.unsafe_fixes)
+        where = check.place(target.source, target.line) or "command"
         if flags is None:
             if upgrade := next((f.upgrade for f in judgements[0].findings if f.upgrade), None):
-                shown = findings.shown_flags(upgrade["flags"]) or "the same flags"
+                shown = check.shown_flags(upgrade["flags"]) or "the same flags"
                 say(f"{where}: safe on {upgrade['engine']} with {shown}; nothing is changed")
             elif judgements[0].verdict in ("unsafe", "rejected", "inert"):
                 say(f"{where}: no fix that a theorem covers is known; nothing is changed")
             continue
         if options.write and target.source in found.texts:
-            changes = fixing.edits(target, flags, found.texts[target.source])
+            changes = apply_fix.edits(target, flags, found.texts[target.source])
             if changes is not None:
                 edits.setdefault(target.source, []).extend(changes)
                 continue
             say(f"{where}: cannot be changed in place; the corrected command is")
-        say(fixing.command(target, flags))
+        say(apply_fix.command(target, flags))
     files.check_writable(map(Path, edits))
     for source, changes in edits.items():
-        text = fixing.edited(found.texts[source], changes)
+        text = apply_fix.edited(found.texts[source], changes)
         if not _has_the_same_launches(source, found.texts[source], text):
             say(f"{source}: not changed, as its launches could not be found again afterwards")
             continue
@@ -231,8 +234,8 @@ def _has_the_same_launches(source: str, before: str, after: str) -> bool:
     """Whether as many commands are found in a text as before it was changed, and nothing new is wrong with it."""
     counts = []
     for text in (before, after):
-        items = list(inputs.items(source, text, Path(source)))
-        problems = sum(isinstance(item, inputs.Problem) for item in items)
+        items = list(formats.items(source, text, Path(source)))
+        problems = sum(isinstance(item, formats.Problem) for item in items)
         counts.append((len(items) - problems, problems))
     return counts[0] == counts[1]
 

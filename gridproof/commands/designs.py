@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from generators.cases import text_of
+from generators.cases.file_format import text_of
 from gridproof.console import Output
-from spec.sglang.designs import DESIGNS, PROPOSALS
+from spec.sglang.releases import DESIGNS, PROPOSALS
 
 SCHEMA = "gridproof/designs/1"
 

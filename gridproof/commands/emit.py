@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from generators import manifest
-from generators.cases import read_cases
-from generators.errors import BadInput, NothingToDo, Vacuous
-from generators.manifest import Manifest
+from generators.cases.file_format import read_cases
+from generators.common.errors import BadInput, NothingToDo, Vacuous
+from generators.emit import manifest
+from generators.emit.manifest import Manifest
 from gridproof import files
 from gridproof.console import Output
 
@@ -50,14 +50,14 @@ def run(
     if len({path.name for path in paths}) != len(paths):
         raise BadInput("two of the CASES have the same file name; rename one of them")
     case_files = {path.name: read_cases(path) for path in paths}
-    from generators import emit
+    from generators.emit import write
 
-    targets = targets or emit.TARGETS
+    targets = targets or write.TARGETS
     kept = _kept(out, targets)
-    tiers = {document.tier for document in kept.values()} - {emit.CASES}
-    written = emit.folder(case_files, targets, tier or min(tiers, default=emit.CASES))
+    tiers = {document.tier for document in kept.values()} - {write.CASES}
+    written = write.folder(case_files, targets, tier or min(tiers, default=write.CASES))
     stale = _stale(out, set(written), kept)
-    for sentence in emit.untold(list(case_files.values()), targets):
+    for sentence in write.untold(list(case_files.values()), targets):
         output.note(sentence)
     if only_check:
         return _compare(output, out, written, stale)

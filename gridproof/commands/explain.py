@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from generators.cases import read_cases
-from generators.codes import CODES
-from generators.errors import BadInput
-from generators.timeline import Timeline, timeline
+from generators.cases.codes import CODES
+from generators.cases.file_format import read_cases
+from generators.common.errors import BadInput
+from generators.explain.timeline import Timeline, timeline
 from gridproof import files
 from gridproof.console import Output
-from gridproof.drawing import drawing
-from gridproof.explaining import example_of, facts
+from gridproof.reports.code_facts import example_of, facts
+from gridproof.reports.timeline_text import drawing
 
 
 def run(output: Output, what: str, case: str | None, html: Path | None) -> int:
@@ -31,7 +31,7 @@ def run(output: Output, what: str, case: str | None, html: Path | None) -> int:
         )
     told = _timelines(Path(what), case)
     if html is not None:
-        from gridproof.page import page
+        from gridproof.reports.timeline_html import page
 
         files.write(html, page(told, f"gridproof: {Path(what).name}"))
         output.note(f"{html} written")

@@ -6,10 +6,11 @@ import difflib
 import time
 from pathlib import Path
 
-from generators.cases import text_of
-from generators.errors import BadInput, NothingToDo
-from gridproof import files, reports
+from generators.cases.file_format import text_of
+from generators.common.errors import BadInput, NothingToDo
+from gridproof import files
 from gridproof.console import Output, progress
+from gridproof.reports import prove
 
 
 def _selected(family: tuple[str, ...], names: tuple[str, ...]):
@@ -35,7 +36,7 @@ def _selected(family: tuple[str, ...], names: tuple[str, ...]):
 
 def _prover(solver: str, seeds: int, limit: int):
     from spec.prove import Prover
-    from spec.smt import cvc5_opinion
+    from spec.smt import cvc5_solver
     from spec.smt import solver as z3_solver
     from spec.smt.solver import Limits
 
@@ -44,13 +45,13 @@ def _prover(solver: str, seeds: int, limit: int):
     try:
         if solver == "z3":
             return Prover(limits, seeds), z3_name, None
-        cvc5_name = {"solver": "cvc5", "version": cvc5_opinion.version()}
-    except cvc5_opinion.NoSecondSolver as error:
+        cvc5_name = {"solver": "cvc5", "version": cvc5_solver.version()}
+    except cvc5_solver.NoSecondSolver as error:
         raise BadInput(str(error)) from None
     if solver == "both":
-        return Prover(limits, seeds, second=cvc5_opinion.decide), z3_name, cvc5_name
+        return Prover(limits, seeds, second=cvc5_solver.decide), z3_name, cvc5_name
     named = {"name": "cvc5", "version": cvc5_name["version"]}
-    return Prover(limits, seeds, decide=cvc5_opinion.decide), named, None
+    return Prover(limits, seeds, decide=cvc5_solver.decide), named, None
 
 
 def run(
@@ -74,34 +75,34 @@ def run(
 
     lemmas.unproved()
     loaded = time.perf_counter()
-    from gridproof import workers
+    from gridproof import parallel_prove
 
     with progress(output, "prove") as show:
-        jobs = jobs or workers.processes(len(theorems))
+        jobs = jobs or parallel_prove.processes(len(theorems))
         kept = export is not None or proofs is not None
-        results = workers.prove(theorems, prover, min(jobs, len(theorems)), kept, show)
+        results = parallel_prove.prove(theorems, prover, min(jobs, len(theorems)), kept, show)
     second_method = _second_method(output, theorems, prover) if not names else None
     certificates = _write(output, results, export, proofs, prover.limits)
     if form == "json":
-        document = reports.prove_document(results, solver_name, second, certificates, second_method)
+        document = prove.prove_document(results, solver_name, second, certificates, second_method)
         output.raw(text_of(document))
     elif form == "github":
-        for line in reports.github_lines(results, certificates or (), second_method):
+        for line in prove.github_lines(results, certificates or (), second_method):
             output.raw(line + "\n")
     else:
         _print(output, results, solver_name, second, loaded - start, bool(names))
         if second_method is not None:
-            output.line(reports.second_method_line(second_method))
+            output.line(prove.second_method_line(second_method))
         if certificates is not None:
-            for line in reports.certificate_lines(certificates, str(proofs)):
+            for line in prove.certificate_lines(certificates, str(proofs)):
                 output.line(line)
     return _exit_code(results, certificates or (), second_method)
 
 
 def _second_method(output: Output, theorems, prover):
     """What Horn clauses say of requests and nodes under the newest release, where the family `life` is proved."""
-    from spec.sglang.designs import CURRENT
-    from spec.sglang.horn import judge
+    from spec.sglang.drift.verdict import judge
+    from spec.sglang.releases import CURRENT
 
     if not any(theorem.family == "life" for theorem in theorems):
         return None
@@ -112,49 +113,49 @@ def _second_method(output: Output, theorems, prover):
 
 def _check_folders(export: Path | None, proofs: Path | None) -> None:
     """Refuse, before anything is proved, folders that cannot be written, and proofs without cvc5."""
-    from spec.smt import cvc5_opinion
+    from spec.smt import cvc5_solver
 
     files.check_writable(folder / "any.smt2" for folder in (export, proofs) if folder is not None)
     if proofs is not None:
         try:
-            cvc5_opinion.version()
-        except cvc5_opinion.NoSecondSolver as error:
+            cvc5_solver.version()
+        except cvc5_solver.NoSecondSolver as error:
             raise BadInput(f"--proofs: {error}") from None
 
 
 def _write(output: Output, results, export: Path | None, proofs: Path | None, limits):
     """Write the obligations and cvc5's proofs of them where asked to; what became of the proofs, None if not asked."""
-    from gridproof import obligations
+    from gridproof.reports import smt_files
 
-    lemmas = obligations.of_lemmas()
+    lemmas = smt_files.of_lemmas()
     if export is not None:
-        obligations.export(export, [*obligations.of_results(results), *lemmas])
+        smt_files.export(export, [*smt_files.of_results(results), *lemmas])
     if proofs is None:
         return None
-    proved = obligations.of_results(r for r in results if r.verdict == "proved")
+    proved = smt_files.of_results(r for r in results if r.verdict == "proved")
     return _certify(output, proofs, [*proved, *lemmas], {r.theorem.id for r in results}, limits)
 
 
-def _certify(output: Output, folder: Path, obligations, asked: set[str], limits):
+def _certify(output: Output, folder: Path, smt_files, asked: set[str], limits):
     """Write the proofs, and remove those of theorems that are no more or are no longer proved."""
-    from gridproof.obligations import certify, remove_left_over
+    from gridproof.reports.smt_files import certify, remove_left_over
     from spec.sglang.theorems import LIBRARY
 
-    removed = remove_left_over(folder, obligations, {t.id for t in LIBRARY} - asked)
+    removed = remove_left_over(folder, smt_files, {t.id for t in LIBRARY} - asked)
     if removed:
         output.note(f"{len(removed)} files of proofs that are no longer written were removed")
-    return certify(output, folder, obligations, limits)
+    return certify(output, folder, smt_files, limits)
 
 
 def _print(output: Output, results, solver_name, second, start_up: float, detailed: bool) -> None:
-    output.rich(reports.prove_table(results))
+    output.rich(prove.prove_table(results))
     output.line()
     for result in results if detailed else ():
-        for line in reports.details(result):
+        for line in prove.details(result):
             output.line(line)
-    for line in reports.explanations(results):
+    for line in prove.explanations(results):
         output.line(line)
-    counts = reports.summary(results)
+    counts = prove.summary(results)
     output.line(
         ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
         + f" for all configurations ({solver_name['name']} {solver_name['version']}"

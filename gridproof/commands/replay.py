@@ -7,24 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from generators.cases import Case, read_cases, text_of
-from generators.codes import FLUSH
-from generators.errors import BadInput, NothingToDo
-from generators.replays import NotReplayed, ends, named, resume_depths
-from generators.retelling import configuration_of, design_of
-from gpu_checks.names import RECURRENCES
+from generators.cases.codes import FLUSH
+from generators.cases.file_format import Case, read_cases, text_of
+from generators.common.errors import BadInput, NothingToDo
+from generators.emit.replay_tests import NotReplayed, ends, named, resume_depths
+from generators.sglang.emit.retelling import configuration_of, design_of
+from gpu_checks.choices import RECURRENCES
 from gridproof.console import Output, progress
-from gridproof.replays import (
-    Row,
-    Skipped,
-    replay_document,
-    replay_table,
-    summary,
-)
-from spec.sglang.designs import Design, design_named
+from gridproof.reports.replay import Row, Skipped, replay_document, replay_table, summary
+from spec.sglang.releases import Design, design_named
 
 if TYPE_CHECKING:
-    from gpu_checks.serving.resume import Told
+    from gpu_checks.sglang.replay_case import Told
 
 
 def run(
@@ -150,7 +144,7 @@ def _replayed(
     """Every case on every recurrence it is of, and the cases whose trace does not end as they say."""
     from gpu_checks.devices import DTYPES
     from gpu_checks.recurrences import RECURRENCES as known
-    from gpu_checks.serving.resume import replay_cases
+    from gpu_checks.sglang.replay_case import replay_cases
 
     rows, contradicted = [], []
     with progress(output, "replaying") as update:
@@ -166,9 +160,9 @@ def _replayed(
 
 
 def _told(job: Job) -> Told:
-    from gpu_checks.pairs import Pair
-    from gpu_checks.serving.request import Life
-    from gpu_checks.serving.resume import Told
+    from gpu_checks.resume_pairs import Pair
+    from gpu_checks.sglang.replay_case import Told
+    from gpu_checks.sglang.request import Life
 
     case = job.case
     life = Life(

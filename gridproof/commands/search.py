@@ -6,25 +6,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators import codes
-from generators.cases import Case, CaseFile, shortest_first, text_of
-from generators.domain import LISTS, Domain, parse_axis, read_toml
-from generators.errors import BadInput, Inconclusive
-from generators.limits import Limits
-from generators.listed import is_listed, listed_domain
+from generators.cases import codes
+from generators.cases.domain import LISTS, Domain, parse_axis, read_toml
+from generators.cases.file_format import Case, CaseFile, shortest_first, text_of
+from generators.common.errors import BadInput, Inconclusive
+from generators.launch.domain_list import is_listed, listed_domain
+from generators.search.limits import Limits
 from gridproof import files
 from gridproof.console import Output, progress
-from spec.sglang.designs import Design
+from spec.sglang.releases import Design
 
 
 def chosen_design(engine: str | None, design: str | None, file: Path | None = None) -> Design:
     """The design named by --engine, --design or --design-file; the newest release where none is given."""
-    from spec.sglang.designs import UnknownDesign, design_named, design_of_engine
+    from spec.sglang.releases import UnknownDesign, design_named, design_of_engine
 
     if sum(given is not None for given in (engine, design, file)) > 1:
         raise BadInput("--engine, --design and --design-file name the same thing; give one of them")
     if file is not None:
-        from generators.design_files import read_design
+        from generators.search.user_design.load import read_design
 
         return read_design(file)
     try:
@@ -62,9 +62,9 @@ class Wanted:
 
 def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, Any]) -> CaseFile:
     """The cases of one kind, or of all; of all, orders whose code the grids alone give are not told again."""
-    from generators.launches import search_launches
-    from generators.orders import search_orders
-    from generators.search import search
+    from generators.search.configurations import search
+    from generators.search.event_orders import search_orders
+    from generators.sglang.search.refusals import search_launches
 
     if wanted.kind == "configurations":
         return search(design, domain, **options)

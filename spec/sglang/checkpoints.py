@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, implies, negation
-from spec.sglang.designs import Design, ExtendRule, current
+from spec.sglang.releases import Design, ExtendRule, current
 from spec.sglang.rules import extend, grids, verify
 
 

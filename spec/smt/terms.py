@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from spec.euclid import bezout
+from spec.bezout import bezout
 from spec.smt.polynomials import Polynomial, every
 
 

@@ -15,7 +15,7 @@ from gpu_checks.dcp.pages import Pages  # noqa: E402
 from gpu_checks.dcp.ranks import simulated  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
-from spec.sglang.designs import design_named  # noqa: E402
+from spec.sglang.releases import design_named  # noqa: E402
 from tests.gpu_checks.operations import recording  # noqa: E402
 
 # A tree page of 32 tokens and snapshots every 24: that of 48 hangs on node 32, that of 96 on its own.

@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 from gpu_checks.models import __main__ as script  # noqa: E402
 from gpu_checks.models import caches, tiny  # noqa: E402
 from gpu_checks.models.replay import compared  # noqa: E402
-from gpu_checks.pairs import WINDOW  # noqa: E402
+from gpu_checks.resume_pairs import WINDOW  # noqa: E402
 from tests.gpu_checks.operations import recording  # noqa: E402
 
 # A model for each kind of matrix state: the delta rule, SSD, lightning attention.

@@ -14,12 +14,12 @@ torch = pytest.importorskip("torch")
 
 from gpu_checks import __main__ as script  # noqa: E402
 from gpu_checks import precision  # noqa: E402
-from gpu_checks.matrix import DEEPEST, matrix  # noqa: E402
-from gpu_checks.pairs import Pair  # noqa: E402
+from gpu_checks.all_pairs import DEEPEST, matrix  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
+from gpu_checks.resume_pairs import Pair  # noqa: E402
 from spec.sglang.checkpoints import decode_checkpoint, node_of  # noqa: E402
 from spec.sglang.configuration import Configuration, Guard  # noqa: E402
-from spec.sglang.designs import DESIGNS  # noqa: E402
+from spec.sglang.releases import DESIGNS  # noqa: E402
 
 ALONE = """
 import sys
@@ -52,9 +52,9 @@ def test_its_document_is_as_its_schema_has_it_and_a_table_comes_last(tmp_path, c
 
 
 def test_a_wrong_replay_exits_1(monkeypatch, capsys):
-    from gpu_checks import verdicts
+    from gpu_checks import equal_or_diverges
 
-    monkeypatch.setattr(verdicts, "predicted", lambda node, state: "equal")
+    monkeypatch.setattr(equal_or_diverges, "predicted", lambda node, state: "equal")
     assert script.main(["--device", "cpu", "--deepest", "64"]) == 1
 
 
@@ -96,7 +96,7 @@ def test_the_matrix_has_both_kinds_and_no_deeper_states_than_asked(whole):
 def test_what_a_release_refuses_to_start_with_is_not_in_the_matrix(monkeypatch):
     design = next(iter(DESIGNS.values()))
     never = Guard("never", "nothing is accepted", "nowhere", lambda c: c.page_size < 0)
-    monkeypatch.setattr("gpu_checks.matrix.DESIGNS", {"none": replace(design, guards=(never,))})
+    monkeypatch.setattr("gpu_checks.all_pairs.DESIGNS", {"none": replace(design, guards=(never,))})
     assert matrix().pairs == ()
 
 

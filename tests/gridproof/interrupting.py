@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 
-from gridproof import cli, workers
+from gridproof import cli, parallel_prove
 from spec.prove import Prover
 
 SECONDS = 0.2  # after the work has begun, so that it is in the midst of it
@@ -29,5 +29,5 @@ if __name__ == "__main__":
         interrupted_in(Prover, "prove", lambda: os.kill(os.getpid(), signal.SIGINT))
     else:
         # All processes of the group, as a terminal does; they have been started when results are waited for.
-        interrupted_in(workers, "_received", lambda: os.killpg(os.getpgrp(), signal.SIGINT))
+        interrupted_in(parallel_prove, "_received", lambda: os.killpg(os.getpgrp(), signal.SIGINT))
     cli.run()

@@ -451,7 +451,7 @@ def test_standard_input_is_not_written(gridproof, here):
 
 
 def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
-    monkeypatch.setattr("generators.check.rests_on", lambda *a: None)
+    monkeypatch.setattr("generators.check.verdict.rests_on", lambda *a: None)
     (here / "a.sh").write_text(f"{MIXED}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
     assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{MIXED}\n"

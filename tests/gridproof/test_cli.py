@@ -121,11 +121,11 @@ def test_the_proof_of_a_theorem_that_is_no_longer_proved_is_removed(
 def test_a_proof_that_cannot_be_checked_exits_4_and_is_named(
     gridproof, tmp_path, monkeypatch, lacking
 ):
-    from spec.smt import cvc5_opinion
+    from spec.smt import cvc5_solver
 
-    given = cvc5_opinion.Proof("(step @p1 false :rule trust)", 1, 1)
+    given = cvc5_solver.Proof("(step @p1 false :rule trust)", 1, 1)
     found = given if lacking == "a step on trust" else None
-    monkeypatch.setattr(cvc5_opinion, "proof", lambda *arguments: found)
+    monkeypatch.setattr(cvc5_solver, "proof", lambda *arguments: found)
     (tmp_path / f"{FLUSH[-1]}.cpc").write_text("(of an earlier run)")
     run = gridproof(*FLUSH, "--proofs", str(tmp_path), "--format", "github")
     assert run.code == 4 and f"::error title={FLUSH[-1]}::cvc5" in run.out
@@ -148,11 +148,11 @@ def test_proofs_are_refused_without_cvc5_and_where_nothing_can_be_written(
 @pytest.mark.parametrize(("verdict", "code"), [("proved", 0), ("refuted", 1), ("unknown", 4)])
 def test_the_second_method_speaks_with_the_family_life(gridproof, monkeypatch, verdict, code):
     from spec.prove import Prover, Result
-    from spec.sglang import horn
+    from spec.sglang.drift import verdict as drift
 
     monkeypatch.setattr(Prover, "prove", lambda self, t: Result(t, "proved", ("n",)))
-    judgement = horn.SecondVerdict("sglang-0.5.23", True, verdict, 0.1)
-    monkeypatch.setattr(horn, "judge", lambda *_, **__: judgement)
+    judgement = drift.SecondVerdict("sglang-0.5.23", True, verdict, 0.1)
+    monkeypatch.setattr(drift, "judge", lambda *_, **__: judgement)
     run = gridproof("prove", "--family", "life")
     assert run.code == code and f"{verdict} of sglang-0.5.23 whose slots hold" in run.out
     run = gridproof("prove", "--family", "life", "--format", "json")

@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from generators.cases import Case, Event, read_cases
-from generators.codes import CODES
-from generators.timeline import timeline
-from generators.walkthrough import walked
-from gridproof.drawing import drawing
-from gridproof.explaining import example_of
+from generators.cases.codes import CODES
+from generators.cases.file_format import Case, Event, read_cases
+from generators.explain.timeline import timeline
+from generators.explain.walkthrough import walked
+from gridproof.reports.code_facts import example_of
+from gridproof.reports.timeline_text import drawing
 
 CASES = "generated_tests/cases/kimi-k3-b300-balanced.json"
 WITHOUT_EXAMPLE = {"GP010", "GP014", "GP103", "GP104", "GP301", "GP404", "GP405"}

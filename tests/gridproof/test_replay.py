@@ -7,7 +7,7 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from gpu_checks import names
+from gpu_checks import choices
 from tests.test_docs import examples, squeezed
 
 KIMI = "generated_tests/cases/kimi-k3-b300-megamoe.json"
@@ -73,16 +73,16 @@ def test_the_document_is_as_its_schema_has_it(gridproof, root, without_a_gpu):
     assert (ran.code, document["device"], document["dtype"]) == (0, "cpu", "float64")
     phases = schema()["properties"]["results"]["items"]["properties"]["phase"]["enum"]
     assert {(r["recurrence"], r["phase"]) for r in document["results"]} == {
-        (r, p) for r in names.RECURRENCES for p in phases
+        (r, p) for r in choices.RECURRENCES for p in phases
     }
     assert [skip["what"] for skip in document["skipped"]] == [FAULT]
 
 
 def test_the_schema_knows_the_names_there_are():
     row = schema()["properties"]["results"]["items"]["properties"]
-    assert row["recurrence"]["enum"] == list(names.RECURRENCES)
-    assert schema()["properties"]["device"]["enum"] == list(names.DEVICES)
-    assert schema()["properties"]["dtype"]["enum"] == list(names.DTYPES)
+    assert row["recurrence"]["enum"] == list(choices.RECURRENCES)
+    assert schema()["properties"]["device"]["enum"] == list(choices.DEVICES)
+    assert schema()["properties"]["dtype"]["enum"] == list(choices.DTYPES)
 
 
 def test_an_aligned_and_a_shifted_control_stand_beside_the_cases(gridproof, root, with_torch):
@@ -113,9 +113,9 @@ def test_a_right_case_is_predicted_and_seen_to_be_equal(gridproof, root, written
 def test_a_replay_that_goes_otherwise_than_predicted_exits_1(
     gridproof, root, monkeypatch, with_torch
 ):
-    from gpu_checks import verdicts
+    from gpu_checks import equal_or_diverges
 
-    monkeypatch.setattr(verdicts, "predicted", lambda node, state: "equal")
+    monkeypatch.setattr(equal_or_diverges, "predicted", lambda node, state: "equal")
     ran = gridproof("replay", str(root / KIMI), "--recurrence", "short_conv")
     assert ran.code == 1
     ran = gridproof("replay", str(root / KIMI), "--recurrence", "short_conv", "--exit-zero")
@@ -179,9 +179,9 @@ def test_a_case_that_two_designs_have_is_replayed_on_both(gridproof, root, tmp_p
         paths.append(tmp_path / f"{design}.json")
         paths[-1].write_text(json.dumps({**case(root), "design": design}), encoding="utf-8")
     ran = gridproof("replay", *map(str, paths), "--recurrence", "short_conv", "--format", "json")
-    names = {r["case"] for r in json.loads(ran.out)["results"]}
+    replayed = {r["case"] for r in json.loads(ran.out)["results"]}
     assert ran.code == 0
-    assert {name[-13:] for name in names if not name.endswith("control")} == {
+    assert {name[-13:] for name in replayed if not name.endswith("control")} == {
         "sglang-0.5.17",
         "sglang-0.5.18",
     }

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 from spec.numbers import choose, divides
-from spec.sglang import checkpoints, life, request, trace
+from spec.sglang import checkpoints, scheduler, slot_buffer, trace_runner
 from spec.sglang.rules import (
     cuts,
     decode,
@@ -33,8 +33,21 @@ from spec.sglang.theorems import life as life_theorems
 from spec.sglang.theorems.library import having
 from spec.theorem import Library, Statement, Theorem
 
-RULES = (checkpoints, life, cuts, decode, extend, flush, grids, insert, lookup, slots, tree, verify)
-ORDERS = (request, trace)
+RULES = (
+    checkpoints,
+    slot_buffer,
+    cuts,
+    decode,
+    extend,
+    flush,
+    grids,
+    insert,
+    lookup,
+    slots,
+    tree,
+    verify,
+)
+ORDERS = (scheduler, trace_runner)
 MODULES = {module.__name__.rpartition(".")[2]: module for module in (*RULES, *ORDERS)}
 
 
@@ -128,7 +141,7 @@ def a_lazy_boundary_was_written_to_the_next_entry(
     c = having(c, **life_theorems.LAZY)
     grid, end = design.grid("decode", c), completed + 1
     before = life_theorems.lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_completed(design, c, before, end, ahead)
+    after = slot_buffer.step_completed(design, c, before, end, ahead)
     boundary = choose(divides(grid, end), end, slots.NO_DEPTH)
     return Statement(
         {

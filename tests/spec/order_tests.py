@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from tests.spec import test_inductions, test_scheduler, test_trace
+from tests.spec import test_inductions, test_scheduler, test_trace_runner
 from tests.spec.mutants import Mutant
 
 LIVES = 60
@@ -36,7 +36,7 @@ def _lives() -> None:
     test_inductions.random_lives(31, LIVES)
 
 
-_QUICK = {**dict(_calls(test_scheduler)), **dict(_calls(test_trace))}
+_QUICK = {**dict(_calls(test_scheduler)), **dict(_calls(test_trace_runner))}
 _LONG = _QUICK.pop("test_verifies_that_are_passed_over_change_nothing")
 TESTS: dict[str, Callable[[], None]] = {
     **_QUICK,

@@ -14,9 +14,9 @@ from types import CodeType
 
 import numpy
 
-from generators.processes import cores
-from spec import points
-from spec.points import Batch, Columns
+from generators.common.processes import cores
+from spec import candidates
+from spec.candidates import Batch, Columns
 from spec.sglang.theorems import LIBRARY, worth
 from spec.theorem import Theorem
 from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES, Mutant
@@ -43,7 +43,7 @@ def _mixed(draw: numpy.random.RandomState, column, columns: Columns, least: int)
 def _sample(theorem: Theorem, parameters: Mapping[str, int], seed: int) -> Columns:
     """Rows of small values; of every second seed with configurations and lengths that a person would write."""
     draw, columns = numpy.random.RandomState(seed), Columns()
-    written, lengths = seed % 2 == 1, numpy.array(points._LENGTHS)
+    written, lengths = seed % 2 == 1, numpy.array(candidates._LENGTHS)
     configurations = theorem.setting.realistic
     chosen = draw.randint(0, len(configurations), DRAWN)
     for name, least in parameters.items():
@@ -84,16 +84,16 @@ def _run_by(theorem: Theorem) -> set[CodeType]:
     return codes
 
 
-def counterexample(theorem: Theorem, mutant: Mutant, rows: Columns) -> points.Values | None:
+def counterexample(theorem: Theorem, mutant: Mutant, rows: Columns) -> candidates.Values | None:
     """Integers at which a theorem fails with a mutant in place, and holds without it."""
     with mutant.in_place(), numpy.errstate(all="ignore"):
         further = [name for name in theorem.parameters() if name not in rows]
         count = len(next(iter(rows.values())))
         rows = {**rows, **{name: 1 + numpy.arange(count) % 5 for name in further}}
         found = Batch.rows(theorem, None, rows).first(True)
-        if found is None or not points.fails_at(theorem, found):
+        if found is None or not candidates.fails_at(theorem, found):
             return None
-    return None if points.fails_at(theorem, found) else found
+    return None if candidates.fails_at(theorem, found) else found
 
 
 def _refuted_by(name: str) -> list[str]:

@@ -18,7 +18,7 @@ MAY_USE = {
 }
 ONLY_IN = {
     "z3": "spec/smt",
-    "cvc5": "spec/smt/cvc5_opinion.py",
+    "cvc5": "spec/smt/cvc5_solver.py",
     "torch": "gpu_checks",
     "transformers": "gpu_checks/models",
     "jinja2": ("generators", "gridproof"),
@@ -71,11 +71,11 @@ def loaded_by(statement):
 @pytest.mark.parametrize(
     "statement",
     [
-        "import spec.sglang.rules.extend, spec.sglang.designs, spec.sglang.checkpoints",
+        "import spec.sglang.rules.extend, spec.sglang.releases, spec.sglang.checkpoints",
         "import gridproof.cli",
-        "import generators.search, generators.check, generators.launch",
-        "import generators.emit",
-        "import gridproof.commands.replay, gpu_checks.names, gpu_checks.__main__",
+        "import generators.search.configurations, generators.check.verdict, generators.sglang.launch.resolve",
+        "import generators.emit.write",
+        "import gridproof.commands.replay, gpu_checks.choices, gpu_checks.__main__",
     ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(statement):

@@ -11,19 +11,19 @@ from random import Random
 
 import pytest
 
-from generators.trees import Tree
-from spec import points
-from spec.sglang import life
+from generators.sglang.emit.trees import Tree
+from spec import candidates
+from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import extend_checkpoint, node_of
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
-from spec.sglang.designs import CURRENT, design_named
-from spec.sglang.life import NO_SLOT, Slots
-from spec.sglang.request import NOTHING, PROMPT, STEP, VERIFY, Pass, Request, Scheduler
+from spec.sglang.releases import CURRENT, design_named
 from spec.sglang.rules import tree, verify
 from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.scheduler import NOTHING, PROMPT, STEP, VERIFY, Pass, Request, Scheduler
+from spec.sglang.slot_buffer import NO_SLOT, Slots
 from spec.sglang.theorems import LIBRARY
-from spec.sglang.theorems import lazy_verifies as lazy_theorems
 from spec.sglang.theorems import life as theorems
+from spec.sglang.theorems import slots_lazy_verify as lazy_theorems
 from spec.theorem import Theorem
 
 Values = dict[str, int]
@@ -351,9 +351,11 @@ class Watched(Scheduler):
         last, *behind = r.waiting
         with pytest.MonkeyPatch.context() as patch:
             asked: list[tuple[Slots, int]] = []
-            real = life.finished
+            real = slot_buffer.finished
             patch.setattr(
-                life, "finished", lambda d, c, s, key: asked.append((s, key)) or real(d, c, s, key)
+                slot_buffer,
+                "finished",
+                lambda d, c, s, key: asked.append((s, key)) or real(d, c, s, key),
             )
             after = super().finish(r, retained, grammar)
         ((slots, key),) = asked
@@ -480,7 +482,7 @@ def test_a_premise_that_a_reached_state_does_not_satisfy_is_noticed(covering, he
 def test_a_theorem_that_fixes_a_field_of_the_slots_covers_nothing():
     theorem, form = STEP_COMPLETED[0]
     fixed = replace(theorem, lengths={k: v for k, v in theorem.lengths.items() if k != "previous"})
-    slots = life.admitted(Configuration())
+    slots = slot_buffer.admitted(Configuration())
     assert misfit(fixed, form, None, Configuration(), slots, {}) == "it fixes {'previous'}"
 
 
@@ -495,8 +497,8 @@ def test_a_finish_needs_a_key_that_has_all_that_is_completed():
     theorem, needed = FINISH[0][0], "the_key_has_all_that_is_completed"
     slots = {"next_entry": 0, "label": 2, "previous": 1, "kept": 2, "new": 0}
     values = {**slots, "written": 0, "written_before": 1, "completed": 2, "key": 1}
-    assert points.fails_at(theorem, values, without=needed)
-    assert not points.fails_at(theorem, values)
+    assert candidates.fails_at(theorem, values, without=needed)
+    assert not candidates.fails_at(theorem, values)
 
 
 # A tree of states: every event of it, and each chunk of a prompt that goes on from a node.

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from spec import points
+from spec import candidates
 from spec import prove as prove_module
 from spec.numbers import both, choose, divides, lcm, smallest
 from spec.prove import Obligation, Prover, shown
 from spec.sglang import checkpoints, configuration
-from spec.sglang.designs import CURRENT
+from spec.sglang.releases import CURRENT
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.theorems import LIBRARY
 from spec.sglang.theorems import verify as verify_theorems
@@ -522,8 +522,8 @@ WRONG_DESIGNS = [
 @pytest.mark.parametrize(("changes", "theorem"), WRONG_DESIGNS)
 def test_a_reader_on_another_grid_is_refuted(changes, theorem):
     wrong, claim = replace(CURRENT, **changes), LIBRARY[theorem]
-    found = points.counterexample(claim, claim.parameters(wrong), wrong)
-    assert found is not None and points.fails_at(claim, found, wrong)
+    found = candidates.counterexample(claim, claim.parameters(wrong), wrong)
+    assert found is not None and candidates.fails_at(claim, found, wrong)
 
 
 def test_contradictory_hypotheses_are_vacuous_and_never_proved():

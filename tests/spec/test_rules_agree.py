@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from spec import numbers
 from spec.sglang import checkpoints, configuration
-from spec.sglang.designs import DESIGNS
-from spec.sglang.life import Slots
+from spec.sglang.releases import DESIGNS
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
+from spec.sglang.slot_buffer import Slots
 from spec.smt.terms import Formula, Ledger, Term
 
 FIELDS = ("page_size", "dcp_size", "mamba_chunk_size", "mamba_track_interval")

@@ -1,6 +1,6 @@
 """The order of events, fact by fact: what is launched when, which result is processed before, what a finish ends.
 
-The facts are those of the event loops named in `spec/sglang/request.py`; the mutation test runs each of these tests on
+The facts are those of the event loops named in `spec/sglang/scheduler.py`; the mutation test runs each of these tests on
 wrong schedulers.
 """
 
@@ -10,9 +10,9 @@ from itertools import product
 import pytest
 
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import CURRENT, design_named
-from spec.sglang.life import NO_SLOT, UNWRITTEN
-from spec.sglang.request import PROMPT, STEP, VERIFY, Pass, Request, Scheduler, as_few_as_accept
+from spec.sglang.releases import CURRENT, design_named
+from spec.sglang.scheduler import PROMPT, STEP, VERIFY, Pass, Request, Scheduler, as_few_as_accept
+from spec.sglang.slot_buffer import NO_SLOT, UNWRITTEN
 
 EAGER = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
 SYNCHRONOUS = replace(EAGER, overlap=False)

@@ -3,7 +3,7 @@
 from spec.numbers import both, choose, divides, either, gcd, negation
 from spec.sglang import checkpoints
 from spec.sglang.checkpoints import decode_checkpoint, node_of
-from spec.sglang.designs import current
+from spec.sglang.releases import current
 from spec.sglang.rules import decode, extend, grids, insert, slots
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement

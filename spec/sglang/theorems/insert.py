@@ -1,8 +1,8 @@
 """A donation hangs on the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
 
 from spec.numbers import both, divides, either
-from spec.sglang.life import finished, keeping
 from spec.sglang.rules import grids, insert
+from spec.sglang.slot_buffer import finished, keeping
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement
 

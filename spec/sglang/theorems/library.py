@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
-from spec.sglang.designs import CURRENT, design_named
+from spec.sglang.releases import CURRENT, design_named
 from spec.theorem import Library, Setting
 
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
-from spec.sglang import life
+from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import Checkpoint
-from spec.sglang.life import NO_SLOT, UNWRITTEN, Slots
 from spec.sglang.rules import verify
 from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.slot_buffer import NO_SLOT, UNWRITTEN, Slots
 from spec.sglang.theorems.library import having, theorem
 from spec.theorem import Statement
 
@@ -232,14 +232,14 @@ def a_prompts_launch_keeps_the_eager_invariant(
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
-    after = life.prompt_launched(design, c, slots, checkpoint)
+    after = slot_buffer.prompt_launched(design, c, slots, checkpoint)
     return Statement(
         {
             **_of_a_chunk(checkpoint, start, completed),
             "the_invariant_held": eager_invariant(slots, start, NO_DEPTH, 0),
         },
         both(
-            eager_invariant(life.admitted(c), start, NO_DEPTH, 0),
+            eager_invariant(slot_buffer.admitted(c), start, NO_DEPTH, 0),
             eager_invariant(after, completed, NO_DEPTH, 0),
         ),
     )
@@ -264,7 +264,7 @@ def a_launch_of_an_eager_step_keeps_the_invariant(
     c = having(c, **EAGER)
     grid, end = design.grid("decode", c), completed + ahead + 1
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
-    after = life.step_launched(design, c, slots, end)
+    after = slot_buffer.step_launched(design, c, slots, end)
     in_flight_then = _with(boundary, grid, end)
     return Statement(
         {
@@ -301,7 +301,7 @@ def a_result_of_an_eager_step_keeps_the_invariant(
     c = having(c, **EAGER)
     grid, end = design.grid("decode", c), completed + 1
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, end, ahead, mixed_ahead=mixed != 0)
+    after = slot_buffer.step_completed(design, c, slots, end, ahead, mixed_ahead=mixed != 0)
     in_flight_then = _without(boundary, end)
     return Statement(
         {
@@ -337,7 +337,7 @@ def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
     entry = entry_of(entry)
-    after, donated = life.prompt_completed(design, c, slots)
+    after, donated = slot_buffer.prompt_completed(design, c, slots)
     return Statement(
         {"the_invariant_held": eager_invariant(slots, completed, boundary, entry)},
         both(
@@ -368,7 +368,7 @@ def an_eager_finish_donates_the_state_of_its_label(
     """A request that finishes behind a prompt or a step donates the state that its label names: its key reaches it."""
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
-    donated = life.finished(design, c, slots, key)
+    donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
         {
             "the_key_has_all_that_is_completed": completed <= key,
@@ -389,7 +389,7 @@ def a_completed_boundary_is_labelled_and_leaves_the_one_before_in_the_other_entr
     c = having(c, **EAGER)
     grid = design.grid("decode", c)
     slots = eager(next_entry, label, previous, kept, new, next_entry, written_before)
-    after = life.step_completed(design, c, slots, seq_len, ahead)
+    after = slot_buffer.step_completed(design, c, slots, seq_len, ahead)
     return Statement(
         {
             "the_grid_is_above_one_token": grid > 1,
@@ -398,7 +398,7 @@ def a_completed_boundary_is_labelled_and_leaves_the_one_before_in_the_other_entr
         both(
             after.label == seq_len,
             after.previous == label,
-            after.state(life.other(c, after.kept)) == kept,
+            after.state(slot_buffer.other(c, after.kept)) == kept,
         ),
     )
 
@@ -411,10 +411,10 @@ def a_result_keeps_the_entry_that_its_own_step_wrote(
     that it was written to, on a grid of one token as well, where the step ahead is another boundary."""
     c = having(c, **EAGER)
     before = eager(next_entry, label, previous, kept, new, written, written_before)
-    slots = life.step_launched(design, c, before, seq_len)
-    slots = life.step_completed(design, c, slots, seq_len - 1, 1)
-    slots = life.step_launched(design, c, slots, seq_len + 1)
-    after = life.step_completed(design, c, slots, seq_len, 1)
+    slots = slot_buffer.step_launched(design, c, before, seq_len)
+    slots = slot_buffer.step_completed(design, c, slots, seq_len - 1, 1)
+    slots = slot_buffer.step_launched(design, c, slots, seq_len + 1)
+    after = slot_buffer.step_completed(design, c, slots, seq_len, 1)
     return Statement(
         {"the_step_is_a_boundary": divides(design.grid("decode", c), seq_len)},
         after.kept == before.next,
@@ -447,14 +447,14 @@ def a_prompts_launch_keeps_the_lazy_invariant(
     c = having(c, **LAZY)
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
-    after = life.prompt_launched(design, c, slots, checkpoint)
+    after = slot_buffer.prompt_launched(design, c, slots, checkpoint)
     return Statement(
         {
             **_of_a_chunk(checkpoint, start, completed),
             "the_invariant_held": lazy_invariant(slots, start, NO_DEPTH),
         },
         both(
-            lazy_invariant(life.admitted(c), start, NO_DEPTH),
+            lazy_invariant(slot_buffer.admitted(c), start, NO_DEPTH),
             lazy_invariant(after, completed, NO_DEPTH),
         ),
     )
@@ -480,7 +480,7 @@ def a_launch_of_a_lazy_step_keeps_the_invariant(
     c = having(c, **LAZY)
     grid, end = design.grid("decode", c), completed + ahead + 1
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_launched(design, c, slots, end, fails != 0)
+    after = slot_buffer.step_launched(design, c, slots, end, fails != 0)
     in_flight_then = _with(boundary, grid, end)
     return Statement(
         {
@@ -519,7 +519,7 @@ def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
     c = having(c, **LAZY)
     grid, end = design.grid("decode", c), completed + ahead + 1
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.mixed_launched(design, c, slots, end, fails != 0)
+    after = slot_buffer.mixed_launched(design, c, slots, end, fails != 0)
     same = both(
         after.next == slots.next,
         after.kept == slots.kept,
@@ -563,7 +563,7 @@ def a_result_of_a_lazy_step_keeps_the_invariant(
     c = having(c, **LAZY)
     grid, end = design.grid("decode", c), completed + 1
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, end, ahead, finishes != 0, mixed != 0)
+    after = slot_buffer.step_completed(design, c, slots, end, ahead, finishes != 0, mixed != 0)
     in_flight_then = _without(boundary, end)
     return Statement(
         {
@@ -588,7 +588,7 @@ def a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state(
     """What the result of a lazy prompt donates is the state of its label, a first step in flight or not."""
     c = having(c, **LAZY)
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after, donated = life.prompt_completed(design, c, slots)
+    after, donated = slot_buffer.prompt_completed(design, c, slots)
     return Statement(
         {
             "the_boundary_is_beyond_the_prompt": either(boundary == NO_DEPTH, boundary > completed),
@@ -622,7 +622,7 @@ def a_lazy_finish_donates_the_state_of_its_label(
     c = having(c, **LAZY)
     held = holding(next_entry, kept_entry, label, kept, other, written, written_before)
     slots = replace(held, donates=donates != 0)
-    donated = life.finished(design, c, slots, key)
+    donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
         {"the_label_is_true": label_is_true(slots, completed)},
         implies(donated.saved, both(donated.state == label, donated.recorded == label)),
@@ -649,8 +649,8 @@ def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
     c = having(c, **LAZY)
     grid, following = design.grid("decode", c), completed + 2
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, completed + 1, ahead, True, mixed != 0)
-    donated = life.finished(design, c, after, key)
+    after = slot_buffer.step_completed(design, c, slots, completed + 1, ahead, True, mixed != 0)
+    donated = slot_buffer.finished(design, c, after, key)
     in_flight_then = both(ahead != 0, mixed == 0, divides(grid, following))
     boundary = choose(in_flight_then, following, NO_DEPTH)
     return Statement(
@@ -671,8 +671,8 @@ def a_lazy_step_that_finishes_on_a_boundary_donates_it(
     """A lazy request whose last step is a boundary that its key reaches donates under the depth of that boundary."""
     c = having(c, **LAZY)
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
-    after = life.step_completed(design, c, slots, seq_len, ahead, True)
-    donated = life.finished(design, c, after, key)
+    after = slot_buffer.step_completed(design, c, slots, seq_len, ahead, True)
+    donated = slot_buffer.finished(design, c, after, key)
     return Statement(
         {
             "the_step_is_a_boundary": divides(design.grid("decode", c), seq_len),
@@ -704,8 +704,8 @@ def a_stale_lazy_label_is_not_donated(
     slots = lazy(next_entry, second, label, kept, new, written, written_before)
     forgetful = replace(slots, label=NO_DEPTH)
     overwritten = both(second == 0, boundary != NO_DEPTH)
-    after = life.step_completed(design, c, slots, end, ahead, True)
-    donated = life.finished(design, c, after, key)
+    after = slot_buffer.step_completed(design, c, slots, end, ahead, True)
+    donated = slot_buffer.finished(design, c, after, key)
     return Statement(
         {
             "the_grid_is_above_one_token": grid > 1,
@@ -746,15 +746,15 @@ def a_prompt_without_overlap_keeps_its_label_true_and_donates_its_own_state(
     c = having(c, **SYNCHRONOUS)
     slots = single(label, previous, kept, unused, written, written_before)
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
-    launched = life.prompt_launched(design, c, slots, checkpoint)
-    after, donated = life.prompt_completed(design, c, launched)
+    launched = slot_buffer.prompt_launched(design, c, slots, checkpoint)
+    after, donated = slot_buffer.prompt_completed(design, c, launched)
     return Statement(
         {
             **_of_a_chunk(checkpoint, start, completed),
             "the_label_was_true": label_is_true(slots, start),
         },
         both(
-            single_invariant(life.admitted(c), start),
+            single_invariant(slot_buffer.admitted(c), start),
             single_invariant(launched, completed),
             donated.saved == (launched.label != NO_DEPTH),
             implies(donated.saved, donated.state == donated.recorded),
@@ -771,8 +771,8 @@ def a_step_without_overlap_keeps_its_label_true(
     """A boundary that is launched and completed before the next launch is labelled in the only slot."""
     c = having(c, **SYNCHRONOUS)
     slots = single(label, previous, kept, unused, written, written_before)
-    launched = life.step_launched(design, c, slots, completed + 1)
-    after = life.step_completed(design, c, launched, completed + 1, 0)
+    launched = slot_buffer.step_launched(design, c, slots, completed + 1)
+    after = slot_buffer.step_completed(design, c, launched, completed + 1, 0)
     boundary = divides(design.grid("decode", c), completed + 1)
     return Statement(
         {"the_label_was_true": label_is_true(slots, completed)},
@@ -802,9 +802,9 @@ def a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_
     c = having(c, **SYNCHRONOUS)
     grid = design.grid("verify", c)
     slots = single(label, previous, kept, unused, written, written_before)
-    planned, entry = life.verify_planned(design, c, slots, pre)
-    launched = life.verify_launched(design, c, planned, entry, pre, accepted)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained)
+    planned, entry = slot_buffer.verify_planned(design, c, slots, pre)
+    launched = slot_buffer.verify_launched(design, c, planned, entry, pre, accepted)
+    after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, retained)
     point = in_flight(grid, pre, retained)
     return Statement(
         {
@@ -827,7 +827,7 @@ def a_finish_without_overlap_donates_the_state_of_its_label(
     """With a single slot there is no earlier state to fall back on, and none is donated."""
     c = having(c, **SYNCHRONOUS)
     slots = single(label, previous, kept, unused, written, written_before)
-    donated = life.finished(design, c, slots, key)
+    donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
         {"the_label_was_true": label_is_true(slots, completed)},
         both(
@@ -876,9 +876,9 @@ def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
     c = having(c, **EAGER)
     grid, end = design.grid("verify", c), pre + accepted
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
-    planned, entry = life.verify_planned(design, c, slots, pre)
-    launched = life.verify_launched(design, c, planned, entry, end, following)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, accepted)
+    planned, entry = slot_buffer.verify_planned(design, c, slots, pre)
+    launched = slot_buffer.verify_launched(design, c, planned, entry, end, following)
+    after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
     passed = in_flight(grid, pre, accepted)
     return Statement(
         {
@@ -891,7 +891,7 @@ def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
                 passed != NO_DEPTH,
                 both(
                     after.previous == label,
-                    after.state(life.other(c, after.kept)) == kept,
+                    after.state(slot_buffer.other(c, after.kept)) == kept,
                 ),
             ),
             eager_invariant(after, end, in_flight(grid, end, following), entry),
@@ -922,9 +922,9 @@ def a_verify_that_finishes_donates_the_state_of_a_label_if_no_two_in_a_row_cross
     grid, end = design.grid("verify", c), pre + accepted
     slots = eager(next_entry, label, previous, kept, new, written, written_before)
     entry = slots.next
-    launched = life.verify_launched(design, c, slots, entry, end, following)
-    after = life.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
-    donated = life.finished(design, c, after, key)
+    launched = slot_buffer.verify_launched(design, c, slots, entry, end, following)
+    after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
+    donated = slot_buffer.finished(design, c, after, key)
     passed = in_flight(grid, pre, retained)
     return Statement(
         {
@@ -955,8 +955,8 @@ def a_prompt_donates_its_checkpoint_and_nothing_else(
     c = having(c, **EAGER)
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
     slots = eager(next_entry, NO_DEPTH, previous, kept, new, 0, 0)
-    launched = life.prompt_launched(design, c, slots, checkpoint, mixed != 0)
-    donated = life.prompt_completed(design, c, launched)[1]
+    launched = slot_buffer.prompt_launched(design, c, slots, checkpoint, mixed != 0)
+    donated = slot_buffer.prompt_completed(design, c, launched)[1]
     written = both(donated.recorded == depth, donated.state == state)
     return Statement(
         {"the_depth_is_above_0": depth >= 1},
@@ -976,8 +976,8 @@ def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, 0, 0)
     checkpoint = Checkpoint(True, True, depth, state)
-    launched = life.prompt_launched(design, c, slots, checkpoint, mixed != 0)
-    donated = life.prompt_completed(design, c, launched)[1]
+    launched = slot_buffer.prompt_launched(design, c, slots, checkpoint, mixed != 0)
+    donated = slot_buffer.prompt_completed(design, c, launched)[1]
     return Statement(
         {"the_batch_is_mixed": mixed != 0, "the_depth_is_above_0": depth >= 1},
         both(donated.saved, donated.recorded == depth, donated.state == new),
@@ -991,10 +991,14 @@ def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
     """The checkpoint of a later chunk of a prompt leaves the state of an earlier one where it is."""
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, 0, 0)
-    after = life.prompt_launched(design, c, slots, Checkpoint(wanted != 0, True, depth, state))
+    after = slot_buffer.prompt_launched(
+        design, c, slots, Checkpoint(wanted != 0, True, depth, state)
+    )
     return Statement(
         {"the_chunk_has_a_checkpoint": wanted != 0},
-        both(after.state(life.other(c, after.kept)) == kept, after.state(after.kept) == state),
+        both(
+            after.state(slot_buffer.other(c, after.kept)) == kept, after.state(after.kept) == state
+        ),
     )
 
 
@@ -1005,7 +1009,9 @@ def a_release_that_derives_what_it_keeps_keeps_what_a_prompt_wrote(
     """The entry that 0.5.17 derives from the next one is that of the checkpoint a prompt has just written."""
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, 0, 0)
-    after = life.prompt_launched(design, c, slots, Checkpoint(wanted != 0, True, depth, state))
+    after = slot_buffer.prompt_launched(
+        design, c, slots, Checkpoint(wanted != 0, True, depth, state)
+    )
     return Statement({"the_chunk_has_a_checkpoint": wanted != 0}, after.state(after.kept) == state)
 
 
@@ -1017,7 +1023,7 @@ def a_finish_donates_the_last_label_that_its_key_reaches(
     else nothing."""
     c = having(c, **EAGER)
     slots = eager(next_entry, label, previous, kept, new, 0, 0)
-    donated = life.finished(design, c, slots, key)
+    donated = slot_buffer.finished(design, c, slots, key)
     falls_back = both(key < label, previous != NO_DEPTH, previous <= key)
     return Statement(
         {"there_is_a_label": label >= 1},
@@ -1035,7 +1041,7 @@ def an_old_finish_names_no_depth_beyond_its_key_or_its_state(
 ):
     """Up to 0.5.21 a finish cuts the label to the key: the state donated may have consumed more, never less."""
     c = having(c, **EAGER)
-    donated = life.finished(design, c, eager(next_entry, label, 0, kept, new, 0, 0), key)
+    donated = slot_buffer.finished(design, c, eager(next_entry, label, 0, kept, new, 0, 0), key)
     return Statement(
         {"the_label_was_true": kept == label},
         both(donated.recorded <= key, donated.recorded <= donated.state),
@@ -1049,7 +1055,7 @@ def a_label_of_the_launched_length_is_ahead_of_its_step(
     """0.5.17 labels a boundary that was launched ahead one result too early."""
     c = having(c, **EAGER)
     slots = eager(next_entry, label, 0, kept, new, 0, 0)
-    after = life.step_completed(design, c, slots, seq_len, ahead)
+    after = slot_buffer.step_completed(design, c, slots, seq_len, ahead)
     return Statement(
         {
             "a_step_was_launched_ahead": ahead == 1,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from spec.numbers import Truth, both, divides, implies
-from spec.sglang import life
+from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import (
     Checkpoint,
     extend_checkpoint,
@@ -18,10 +18,10 @@ from spec.sglang.checkpoints import (
     verify_checkpoint,
     verify_label,
 )
-from spec.sglang.designs import current
-from spec.sglang.life import Slots
+from spec.sglang.releases import current
 from spec.sglang.rules import grids
 from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.slot_buffer import Slots
 from spec.sglang.theorems.library import having, theorem
 from spec.sglang.theorems.life import EAGER, LAZY
 from spec.theorem import Statement
@@ -195,9 +195,12 @@ def an_eager_step_does_not_tell_the_two_slots_apart(
     """With the two entries exchanged a launch and a result of a step leave what they leave, exchanged."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
-    launched, other = (life.step_launched(design, c, s, seq_len) for s in (slots, _turned(slots)))
+    launched, other = (
+        slot_buffer.step_launched(design, c, s, seq_len) for s in (slots, _turned(slots))
+    )
     done, other_done = (
-        life.step_completed(design, c, s, seq_len, lookahead) for s in (slots, _turned(slots))
+        slot_buffer.step_completed(design, c, s, seq_len, lookahead)
+        for s in (slots, _turned(slots))
     )
     return Statement(
         _entries(next_entry, kept, written),
@@ -213,10 +216,12 @@ def a_lazy_step_does_not_tell_the_two_slots_apart(
     c = having(c, **LAZY)
     slots = _slots(first, second, next_entry, kept, label, written)
     launched, other = (
-        life.step_launched(design, c, s, seq_len, fails != 0) for s in (slots, _turned(slots))
+        slot_buffer.step_launched(design, c, s, seq_len, fails != 0)
+        for s in (slots, _turned(slots))
     )
     done, other_done = (
-        life.step_completed(design, c, s, seq_len, lookahead) for s in (slots, _turned(slots))
+        slot_buffer.step_completed(design, c, s, seq_len, lookahead)
+        for s in (slots, _turned(slots))
     )
     return Statement(
         _entries(next_entry, kept, written),
@@ -226,9 +231,9 @@ def a_lazy_step_does_not_tell_the_two_slots_apart(
 
 def _verified(design: Any, c: Any, slots: Slots, lengths: tuple[Any, ...], fails: Truth) -> Slots:
     committed, pre, accepted, retained = lengths
-    planned, entry = life.verify_planned(design, c, slots, committed, fails)
-    launched = life.verify_launched(design, c, planned, entry, pre, accepted)
-    return life.verify_completed(design, c, launched, entry, pre, accepted, retained)
+    planned, entry = slot_buffer.verify_planned(design, c, slots, committed, fails)
+    launched = slot_buffer.verify_launched(design, c, planned, entry, pre, accepted)
+    return slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, retained)
 
 
 @theorem("periods", least=LEAST)
@@ -262,7 +267,7 @@ def a_finish_does_not_tell_the_two_slots_apart(
     """What a finished request donates does not depend on which of the entries it is in."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
-    mine, other = (life.finished(design, c, s, key) for s in (slots, _turned(slots)))
+    mine, other = (slot_buffer.finished(design, c, s, key) for s in (slots, _turned(slots)))
     return Statement(
         _entries(next_entry, kept),
         both(

@@ -9,15 +9,15 @@ from unittest.mock import patch
 
 import pytest
 
-from generators import expectations, stories, trees
-from generators.mechanisms import flush as flushes
-from generators.mechanisms import guards, results, windows
-from generators.mechanisms.base import CONFIGURATION_FIELDS
+from generators.sglang.emit import expectations, stories, trees
+from generators.sglang.emit.mechanisms import flush as flushes
+from generators.sglang.emit.mechanisms import guards, results, windows
+from generators.sglang.emit.mechanisms.base import CONFIGURATION_FIELDS
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint
-from spec.sglang.designs import CURRENT, DESIGNS
-from spec.sglang.life import NO_SLOT
-from spec.sglang.request import Scheduler
+from spec.sglang.releases import CURRENT, DESIGNS
 from spec.sglang.rules import grids as rules
+from spec.sglang.scheduler import Scheduler
+from spec.sglang.slot_buffer import NO_SLOT
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "generated_tests" / "sglang"))
 engine = pytest.importorskip("gridproof_sglang", reason="the engine is not installed")

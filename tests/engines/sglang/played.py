@@ -16,12 +16,12 @@ from itertools import pairwise
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from generators.trees import told_of
+from generators.sglang.emit.trees import told_of
 from spec.sglang.checkpoints import branching_checkpoint, node_of
-from spec.sglang.designs import current, model_chunk
-from spec.sglang.request import Scheduler
+from spec.sglang.releases import current, model_chunk
 from spec.sglang.rules import tree
 from spec.sglang.rules.tree import Node
+from spec.sglang.scheduler import Scheduler
 from tests.engines.sglang.comparison import (
     DESIGN,
     FAILS,

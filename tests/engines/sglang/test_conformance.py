@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generators.mechanisms.tree import CORES
-from generators.stories import Story, Verifies
-from generators.trees import Insert
+from generators.sglang.emit.mechanisms.tree import CORES
+from generators.sglang.emit.stories import Story, Verifies
+from generators.sglang.emit.trees import Insert
 from spec.sglang.configuration import RECURRENCES, STRATEGIES
 from tests.engines.sglang import comparison
 from tests.engines.sglang.comparison import DRAFT_TOKENS, engine

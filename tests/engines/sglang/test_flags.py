@@ -1,14 +1,14 @@
 """Every flag of the engine is classified by what it has to do with recurrent states.
 
 Run in an environment that has the engine: ``tox -e sglang-0.5.23``.  A release with a new flag fails here until it
-stands in a group of `generators/sglang_flags.toml`.
+stands in a group of `generators/sglang/launch/flags.toml`.
 """
 
 import argparse
 
 import pytest
 
-from generators.engine_flags import engine_flags, flag_groups
+from generators.sglang.launch.flag_classes import engine_flags, flag_groups
 from tests.engines.sglang.comparison import engine
 
 ServerArgs = pytest.importorskip("sglang.srt.server_args").ServerArgs

@@ -45,7 +45,7 @@ def patched_engine(tmp_path_factory):
 def test_with_the_patch_the_tests_are_as_predicted_for_the_guard(patched_engine):
     command = [
         *(sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"),
-        *("-p", "generators.predictions", "--predictions", EMITTED / "manifest.json"),
+        *("-p", "generators.emit.run.pytest_plugin", "--predictions", EMITTED / "manifest.json"),
         *("--source", patched_engine, "--subject", f"{PATCHED}+insert-guard", EMITTED),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from generators import manifest
+from generators.emit import manifest
 from tests.engines.sglang.comparison import engine
 from tests.engines.sglang.mutants import MUTANTS, RELEASE, applied, mutated_source
 from tests.engines.sglang.test_mutations import EMITTED, passes, runs

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from generators import manifest
+from generators.emit import manifest
 from tests.engines.sglang import comparison
 from tests.engines.sglang.comparison import engine
 from tests.engines.sglang.mutants import MUTANTS

@@ -11,10 +11,10 @@ from unittest.mock import patch
 
 import pytest
 
-from generators.stories import follower
+from generators.sglang.emit.stories import follower
 from spec.sglang.configuration import Configuration
-from spec.sglang.designs import DESIGNS
-from spec.sglang.request import Scheduler
+from spec.sglang.releases import DESIGNS
+from spec.sglang.scheduler import Scheduler
 from tests.engines.sglang.comparison import engine
 
 # isort: split

@@ -5,7 +5,7 @@ import z3
 
 from spec.prove import Prover
 from spec.sglang.theorems import LIBRARY
-from spec.smt import cvc5_opinion, smtlib
+from spec.smt import cvc5_solver, smtlib
 from spec.smt.lemmas import LEMMAS
 from spec.smt.solver import Query
 from tests.spec.smt import cpc
@@ -27,7 +27,7 @@ def obligations():
 
 @pytest.mark.parametrize("name", [*THEOREMS, *LEMMAS])
 def test_a_proof_assumes_only_what_its_reference_asserts_and_each_step_follows(obligations, name):
-    found = cvc5_opinion.proof(obligations[name], "reference.smt2")
+    found = cvc5_solver.proof(obligations[name], "reference.smt2")
     proof = cpc.proof(found.text)
     assert proof.reference == "reference.smt2"
     assert set(proof.assumptions) <= set(cpc.assertions(smtlib.text(obligations[name])))
@@ -39,7 +39,7 @@ def test_a_proof_assumes_only_what_its_reference_asserts_and_each_step_follows(o
 
 def test_there_is_no_proof_of_what_can_hold():
     x = z3.Int("x")
-    assert cvc5_opinion.proof(Query("possible", (x > 1,)), "possible.smt2") is None
+    assert cvc5_solver.proof(Query("possible", (x > 1,)), "possible.smt2") is None
 
 
 def test_a_step_that_does_not_follow_is_noticed():
@@ -57,6 +57,6 @@ def test_what_is_concluded_under_an_assumption_is_not_known_outside():
 
 
 def test_steps_on_trust_are_counted(monkeypatch):
-    coarse = {**cvc5_opinion._PROOF_OPTIONS, "proof-granularity": "macro"}
-    monkeypatch.setattr(cvc5_opinion, "_PROOF_OPTIONS", coarse)
-    assert cvc5_opinion.proof(LEMMAS["grow"].query(), "grow.smt2").trusted > 0
+    coarse = {**cvc5_solver._PROOF_OPTIONS, "proof-granularity": "macro"}
+    monkeypatch.setattr(cvc5_solver, "_PROOF_OPTIONS", coarse)
+    assert cvc5_solver.proof(LEMMAS["grow"].query(), "grow.smt2").trusted > 0

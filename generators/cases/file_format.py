@@ -1,0 +1,170 @@
+"""The case format: one configuration, the events that lead to a wrong checkpoint, the depths it ends with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from generators.cases.codes import CODES
+from generators.common.errors import BadInput, NothingToDo, read_text
+
+SCHEMA = "gridproof/cases/1"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of a trace; `tokens` it adds, `seq_len` after it, depths in tokens."""
+
+    event: str
+    tokens: int
+    seq_len: int
+    snapshot_depth: int | None = None
+    slot: int | None = None
+    node_depth: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """What breaks: `depths` are `state`, `node` (None for a fault) and `replayed` = state - node, in tokens."""
+
+    id: str
+    code: str
+    outcome: str
+    configuration: dict[str, Any]
+    trace: tuple[Event, ...]
+    depths: dict[str, int | None]
+    klass: dict[str, Any]
+    members: int | None = None
+
+    @property
+    def grammar(self) -> bool:
+        """Whether a grammar ends its request, and not a stop token."""
+        return "grammar" in str(self.klass.get("cause")).split("+")
+
+    def document(self) -> dict[str, Any]:
+        """The case as JSON."""
+        data = asdict(self)
+        data["trace"] = [asdict(event) for event in self.trace]
+        data["class"] = data.pop("klass")
+        return data
+
+
+@dataclass(frozen=True)
+class CaseFile:
+    """The outcome of a search: its cases and what it says about there being no others."""
+
+    design: str
+    domain: dict[str, Any]
+    kind: str
+    complete: bool
+    cases: tuple[Case, ...] = ()
+    bounds: dict[str, int] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def document(self) -> dict[str, Any]:
+        """The file as JSON, its schema first."""
+        return {
+            "schema": SCHEMA,
+            "design": self.design,
+            "domain": self.domain,
+            "kind": self.kind,
+            "bounds": self.bounds,
+            "complete": self.complete,
+            "cases": [case.document() for case in self.cases],
+            "notes": list(self.notes),
+        }
+
+
+def spelled(configuration: Mapping[str, Any]) -> str:
+    """A configuration as part of a name: of a case, of a test's id."""
+    c = configuration
+    return (
+        f"page{c['page_size']}-dcp{c['dcp_size']}-interval{c['mamba_track_interval']}"
+        f"-chunk{c['mamba_chunk_size']}"
+    )
+
+
+def _told(event: Event) -> str:
+    parts = [event.event]
+    if event.tokens:
+        parts.append(f"{event.tokens} to {event.seq_len}")
+    if event.snapshot_depth is not None:
+        parts.append(f"(snapshot at {event.snapshot_depth})")
+    if event.node_depth is not None:
+        parts.append(f"on node {event.node_depth}")
+    return " ".join(parts)
+
+
+def told(case: Case) -> str:
+    """The trace of a case in one line; lengths and depths in tokens."""
+    return ", ".join(_told(event) for event in case.trace)
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """JSON as gridproof writes it: indented, keys as given, one newline at the end."""
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _case(data: dict[str, Any]) -> Case:
+    trace = tuple(Event(**event) for event in data["trace"])
+    others = {k: v for k, v in data.items() if k not in ("trace", "class")}
+    return Case(**others, trace=trace, klass=data["class"])
+
+
+def _validate(data: Any, where: str) -> None:
+    """Hold a document against the published schema of case files; the first thing wrong is the sentence."""
+    import jsonschema
+
+    schema = (
+        resources.files("generators.schemas").joinpath("cases-1.json").read_text(encoding="utf-8")
+    )
+    try:
+        jsonschema.Draft202012Validator(json.loads(schema)).validate(data)
+    except jsonschema.ValidationError as error:
+        place = "/".join(str(p) for p in error.absolute_path) or "the document"
+        message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
+        raise BadInput(f"{where}: not a file of {SCHEMA}: {place}: {message}") from None
+    except RecursionError:
+        raise BadInput(f"{where}: not a file of {SCHEMA}: nested too deeply") from None
+
+
+def _number(text: str) -> int | float:
+    """A number with a fraction or an exponent; JSON means the same by 768.0 and by 768."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def read_cases(path: Path) -> CaseFile:
+    """A file of cases; anything else is refused in one sentence, an empty one is `NothingToDo`."""
+    try:
+        data = json.loads(read_text(path), parse_float=_number)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadInput(f"{path}: not valid JSON, perhaps cut short ({error})") from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, dict) else type(data).__name__
+        raise BadInput(f"{path}: its schema is {found!r}; accepted is {SCHEMA!r}")
+    _validate(data, str(path))
+    cases = tuple(_case(c) for c in data["cases"])
+    for case in cases:
+        if case.code not in CODES:
+            raise BadInput(f"{path}: case {case.id}: the code {case.code} is unknown")
+    if not cases:
+        raise NothingToDo(f"{path}: holds no case")
+    return CaseFile(
+        data["design"],
+        data["domain"],
+        data["kind"],
+        data["complete"],
+        cases,
+        data.get("bounds"),
+        tuple(data.get("notes", ())),
+    )
+
+
+def shortest_first(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Cases by code, then fewest events, then fewest tokens."""
+    return tuple(sorted(cases, key=lambda c: (c.code, len(c.trace), c.trace[-1].seq_len, c.id)))

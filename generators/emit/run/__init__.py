@@ -1,0 +1,1 @@
+"""Runs emitted tests and holds what they did against what was predicted."""

@@ -1,0 +1,1 @@
+"""A case step by step: what each event leaves behind."""

@@ -1,0 +1,125 @@
+"""Finds the engine that a command starts, alone or inside other commands, and the words behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from generators.common.errors import BadInput
+from generators.launch import shell
+from generators.launch.words import Word
+
+# Modules that start an engine behind `-m`, and commands with the subcommand that does; the first name is the engine.
+_MODULES = {
+    "sglang.launch_server": "sglang",
+    "sglang_router.launch_server": "sglang",
+    "dynamo.sglang": "sglang",
+    "dynamo.vllm": "vllm",
+    "vllm.entrypoints.openai.api_server": "vllm",
+    "vllm.entrypoints.api_server": "vllm",
+    "dynamo.trtllm": "tensorrt-llm",
+    "lmdeploy.serve.openai.api_server": "lmdeploy",
+}
+_SUBCOMMANDS = {
+    ("sglang", "serve"): "sglang",
+    ("vllm", "serve"): "vllm",
+    ("lmdeploy", "serve"): "lmdeploy",
+    ("trtllm-serve", None): "tensorrt-llm",
+}
+_NAMES = re.compile(r"sglang|vllm|launch_server|trtllm-serve|lmdeploy|dynamo\.")
+_SHELLS = ("ash", "bash", "dash", "ksh", "sh", "zsh")
+# Commands that run the one behind them.
+_WRAPPERS = (
+    *("conda", "docker", "env", "exec", "micromamba", "mpirun", "nerdctl", "nice", "nohup"),
+    *("numactl", "pipx", "podman", "setsid", "srun", "stdbuf", "sudo", "taskset", "time"),
+    *("timeout", "uv", "uvx", "xvfb-run"),
+)
+_CONTAINERS = ("docker", "nerdctl", "podman")
+
+
+def mentions_an_engine(text: str) -> bool:
+    """Whether a text can hold a command that starts an engine."""
+    return _NAMES.search(text) is not None
+
+
+def _shell_commands(word: Word) -> list[list[Word]]:
+    """The simple commands of the shell text in a word; an unclosed quote in it is refused."""
+    commands = []
+    for piece in shell.split(word.text):
+        if isinstance(piece, shell.Unclosed):
+            raise BadInput(
+                f"the command cannot be split into words: a {piece.mark} is never closed"
+            )
+        commands.append([_inside(word, inner) for inner in piece])
+    return commands
+
+
+def _inside(outer: Word, inner: Word) -> Word:
+    line = None if outer.line is None else outer.line + (inner.line or 1) - 1
+    return replace(inner, line=line, column=None, span=None)
+
+
+def _texts(words: Sequence[Word]) -> Iterator[Word]:
+    """The words that are the text of a command: the only word there is, or what a shell is given behind -c."""
+    in_shell, before = False, ""
+    for word in words:
+        is_run = len(words) == 1 or (in_shell and before.startswith("-") and before.endswith("c"))
+        if is_run and any(c.isspace() for c in word.text):
+            yield word
+        before = word.text.rsplit("/", 1)[-1]
+        in_shell = in_shell or before in _SHELLS
+
+
+def _commands(words: Sequence[Word], depth: int = 0) -> list[list[Word]]:
+    """The commands in the words of one: those of a shell text that it runs, else the words themselves."""
+    texts = list(_texts(words))
+    if not texts or depth > 5:
+        return [list(words)]
+    inner = [command for text in texts for command in _shell_commands(text)]
+    return [found for command in inner for found in _commands(command, depth + 1)]
+
+
+def _started(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
+    """The engines that a command starts, and the place of the word that starts each."""
+    runs_others, first = _first(words)
+    for i, word in enumerate(words):
+        name = word.text.rsplit("/", 1)[-1]
+        follows = words[i + 1].text if i + 1 < len(words) else None
+        if name == "launch_server.py":
+            yield "sglang", i
+        elif i > 0 and words[i - 1].text == "-m":
+            if name in _MODULES:
+                yield _MODULES[name], i
+        elif i <= first or runs_others:
+            engine = _SUBCOMMANDS.get((name, follows)) or _SUBCOMMANDS.get((name, None))
+            if engine:
+                yield engine, i
+
+
+def _first(words: Sequence[Word]) -> tuple[bool, int]:
+    """The first word behind assignments, and whether it is a command that runs the one behind it."""
+    first = 0
+    while first < len(words) - 1 and _is_assignment(words[first].text):
+        first += 1
+    name, *others = (word.text.rsplit("/", 1)[-1] for word in words[first : first + 3])
+    runs = "run" in others or "exec" in others if name in _CONTAINERS else name in _WRAPPERS
+    return runs, first
+
+
+def _is_assignment(text: str) -> bool:
+    return "=" in text and not text.startswith("-")
+
+
+def has_launch(words: Sequence[Word]) -> bool:
+    """Whether a word among these starts an engine."""
+    return bool(words) and any(_started(words))
+
+
+def launches(words: Sequence[Word]) -> list[tuple[str, list[Word]]]:
+    """The engines that a command starts, one a simple command, with its words from the one that starts it on."""
+    found = []
+    for command in _commands(words):
+        if command and (started := next(_started(command), None)):
+            found.append((started[0], command[started[1] :]))
+    return found

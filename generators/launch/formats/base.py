@@ -1,0 +1,124 @@
+"""What an input format is given and what it yields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePath
+from typing import Protocol
+
+from generators.launch import shell
+from generators.launch.commands import has_launch, mentions_an_engine
+from generators.launch.words import Lines, Word
+from generators.sglang.launch.flags import only_flags
+
+# How the words of a command are written, and so how one is put between two others.
+SHELL, LIST, ITEMS = "shell", "list", "items"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text to look for commands in; `source` names it, `line` is its first line in the file.
+
+    `offset`: where the text begins in the file (characters), None where it is not a part of it as it stands.
+    """
+
+    source: str
+    text: str
+    line: int = 1
+    offset: int | None = 0
+
+    @cached_property
+    def lines(self) -> Lines:
+        return Lines(self.text, self.line)
+
+
+@dataclass(frozen=True)
+class Command:
+    """An argument list found at a line of a source.
+
+    `engine`: set where the list holds flags only and the engine that gets them is known otherwise;
+    `resolved`: the values are those of a running engine; `image`: the container image it stands beside.
+    """
+
+    source: str
+    line: int
+    words: tuple[Word, ...]
+    style: str = SHELL
+    engine: str | None = None
+    resolved: bool = False
+    image: str | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What could not be read, and the line at which that shows."""
+
+    source: str
+    line: int | None
+    message: str
+
+
+Item = Command | Problem
+
+
+class Format(Protocol):
+    """An input format; `name` is how a message calls it."""
+
+    name: str
+
+    def claims(self, path: PurePath) -> bool:
+        """Whether a file of this name is of this format."""
+        ...
+
+    def sniffs(self, text: str) -> bool:
+        """Whether a text without a name looks like this format."""
+        ...
+
+    def items(self, document: Document) -> Iterator[Item]:
+        """The commands in a document that start an engine, and what could not be read."""
+        ...
+
+
+def shell_items(
+    document: Document, start: int = 0, end: int | None = None, *, folded: bool = False
+) -> Iterator[Item]:
+    """The commands of shell text between two offsets of a document."""
+    for piece in shell.split(document.text, start, end, lines=document.lines, folded=folded):
+        if isinstance(piece, shell.Unclosed):
+            if mentions_an_engine(piece.text):
+                message = f"a {piece.mark} is never closed; the command it stands in is left out"
+                yield Problem(document.source, piece.line, message)
+        else:
+            yield Command(document.source, piece[0].line or document.line, tuple(piece))
+
+
+def list_command(
+    source: str, words: tuple[Word, ...], style: str, image: str | None = None
+) -> Iterator[Command]:
+    """The command of a list of words that starts an engine, or that holds flags which only one engine has."""
+    launch = has_launch(words)
+    if launch or only_flags(words):
+        engine = None if launch else "sglang"
+        yield Command(source, words[0].line or 1, words, style, engine=engine, image=image)
+
+
+def placed(items: Iterable[Item], document: Document) -> Iterator[Item]:
+    """Items of a part of a file, their spans counted from the beginning of the file."""
+    for item in items:
+        if isinstance(item, Command) and document.offset != 0:
+            moved = tuple(_moved(word, document.offset) for word in item.words)
+            item = replace(item, words=moved)
+        yield item
+
+
+def unplaced(items: Iterable[Item]) -> Iterator[Item]:
+    """Items of a text that does not stand in the file as it is, so that nothing can be changed there."""
+    return placed(items, Document("", "", offset=None))
+
+
+def _moved(word: Word, offset: int | None) -> Word:
+    if offset is None or word.span is None:
+        return replace(word, column=None, span=None)
+    return replace(word, span=(word.span[0] + offset, word.span[1] + offset))

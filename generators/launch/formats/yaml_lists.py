@@ -1,0 +1,224 @@
+"""YAML and JSON: lists under command, args and entrypoint, and texts that hold shell commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from generators.launch.formats.base import (
+    ITEMS,
+    LIST,
+    SHELL,
+    Command,
+    Document,
+    Item,
+    Problem,
+    list_command,
+    shell_items,
+    unplaced,
+)
+from generators.launch.words import Word
+from generators.sglang.launch.flags import is_telling
+
+_KEYS = ("entrypoint", "command", "args")
+# Deeper nesting is refused before the parser sees it; no launch is written so.
+_DEEPEST = 100
+_KEY = re.compile(r"^([\w-]+):", re.MULTILINE)
+
+
+class Yaml:
+    """Kubernetes, compose, CI and recipe files; an anchor is read once, however often it is named."""
+
+    name = "YAML"
+
+    def claims(self, path: PurePath) -> bool:
+        return path.suffix.lower() in (".yaml", ".yml", ".json")
+
+    def sniffs(self, text: str) -> bool:
+        return re.search(r"\A(?:\s|#[^\n]*\n|---)*(?:- )?[\w.-]+:(?:\s|$)", text) is not None
+
+    def items(self, document: Document) -> Iterator[Item]:
+        import yaml
+
+        try:
+            for root in _roots(document.text):
+                yield from _Walk(document).of(root)
+                yield from _engine_config(document, root)
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            mark = getattr(error, "problem_mark", None)
+            line = document.line + mark.line if mark else None
+            why = getattr(error, "problem", None) or str(error).split("\n")[0]
+            yield Problem(document.source, line, f"not valid YAML ({why[:120]})")
+
+
+def settings_of(text: str) -> list[Word] | None:
+    """The flags that a configuration file of the engine gives, without places; None where it is none."""
+    import yaml
+
+    try:
+        roots = list(_roots(text))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+    if len(roots) != 1 or roots[0] is None or roots[0].id != "mapping":
+        return None
+    return [Word(word.text) for word in _settings(Document("", text), _by_key(roots[0]))]
+
+
+def _roots(text: str) -> Iterator[Any]:
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _refuse_deep(text)
+    yield from yaml.compose_all(text, Loader=loader)
+
+
+def _by_key(node: Any) -> dict[str, Any]:
+    return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")
+
+
+def _settings(document: Document, by_key: dict[str, Any]) -> list[Word]:
+    """Keys as flags: a true one is a switch, one that is false or null is left out."""
+    words = []
+    for key, value in by_key.items():
+        flag = _flag(key)
+        if value.id != "scalar" or value.value.lower() in ("false", "null", "~", ""):
+            continue
+        text = flag if value.value.lower() == "true" else f"{flag}={value.value}"
+        words.append(Word(text, document.lines.of(value.start_mark.index)))
+    return words
+
+
+def _refuse_deep(text: str) -> None:
+    depth = 0
+    for match in re.finditer(r"[\[{\]}]|^(?:[ ]*[-?:][ ])+", text, re.MULTILINE):
+        if match[0][-1] == " ":
+            deep = len(match[0]) // 2 > 4 * _DEEPEST
+        else:
+            depth = max(0, depth + (1 if match[0] in "[{" else -1))
+            deep = depth > _DEEPEST
+        if deep:
+            raise ValueError("nested too deeply")
+
+
+def _engine_config(document: Document, root: Any) -> Iterator[Item]:
+    """The launch that a whole document gives whose keys are flags of the engine without their dashes."""
+    if root is not None and root.id == "mapping":
+        words = tuple(_settings(document, _by_key(root)))
+        if any(is_telling(word.text.partition("=")[0]) for word in words):
+            yield Command(document.source, words[0].line or 1, words, "", "sglang")
+
+
+class _Walk:
+    """One pass over the nodes of a document, each with the container image that stands beside it or above it."""
+
+    def __init__(self, document: Document):
+        self.document = document
+        self.seen: set[int] = set()
+
+    def of(self, root: Any) -> Iterator[Item]:
+        waiting: list[tuple[Any, str | None]] = [(root, None)]
+        while waiting:
+            node, image = waiting.pop()
+            if node is None or id(node) in self.seen:
+                continue
+            self.seen.add(id(node))
+            if node.id == "mapping":
+                by_key = _by_key(node)
+                image = _image(by_key.get("image")) or image
+                yield from self.container(by_key, image)
+                waiting += [(value, image) for _, value in reversed(node.value)]
+            elif node.id == "sequence":
+                yield from self.sequence(node, image)
+                waiting += [(part, image) for part in reversed(node.value)]
+            else:
+                for item in self.scalar(node):
+                    yield replace(item, image=image) if isinstance(item, Command) else item
+
+    def container(self, by_key: dict[str, Any], image: str | None) -> Iterator[Item]:
+        """What a container runs: entrypoint, command and args, one behind the other, where there are several."""
+        nodes = [by_key[key] for key in _KEYS if key in by_key]
+        parts = [part for node in nodes if (part := self.part(node)) is not None]
+        if len(parts) < 2:
+            return
+        words = tuple(word for part, _ in parts for word in part)
+        found = list(list_command(self.document.source, words, parts[-1][1], image))
+        if found:
+            self.seen |= {id(node) for node in nodes}
+            self.seen |= {id(p) for node in nodes if node.id == "sequence" for p in node.value}
+        yield from found
+
+    def part(self, node: Any) -> tuple[list[Word], str] | None:
+        """The words of a list, or of a text that is a single command, and how they are written."""
+        if (words := self.words(node)) is not None:
+            return words, self.style(node)
+        items = list(self.shell(node)) if node.id == "scalar" else []
+        if len(items) == 1 and isinstance(items[0], Command):
+            return list(items[0].words), SHELL
+        return None
+
+    def sequence(self, node: Any, image: str | None) -> Iterator[Item]:
+        """A list that is a command by itself; else each of its texts is looked at alone."""
+        if words := tuple(self.words(node) or ()):
+            found = list(list_command(self.document.source, words, self.style(node), image))
+            if found:
+                self.seen |= {id(scalar) for scalar in node.value}
+            yield from found
+
+    @staticmethod
+    def style(node: Any) -> str:
+        return LIST if node.flow_style else ITEMS
+
+    def words(self, node: Any) -> list[Word] | None:
+        if node.id != "sequence" or any(part.id != "scalar" for part in node.value):
+            return None
+        return [self.word(part) for part in node.value]
+
+    def word(self, node: Any) -> Word:
+        start, end = node.start_mark.index, node.end_mark.index
+        word = self.document.lines.word(str(node.value), start, end)
+        return replace(word, span=None) if node.style in ("|", ">") else word
+
+    def scalar(self, node: Any) -> Iterator[Item]:
+        """A text that holds shell commands or is a configuration file of the engine; a single word is neither."""
+        if any(c.isspace() for c in str(node.value).strip()):
+            yield from self.shell(node)
+            yield from self.file(node)
+
+    def file(self, node: Any) -> Iterator[Item]:
+        """The launch that a configuration file of the engine gives, as the files of a Kubernetes ConfigMap stand."""
+        keys = _KEY.findall(str(node.value)) if node.style == "|" else ()
+        if any(is_telling(_flag(key)) for key in keys) and (words := settings_of(str(node.value))):
+            line = self.document.lines.of(node.start_mark.index) + 1
+            yield Command(self.document.source, line, tuple(words), "", "sglang")
+
+    def shell(self, node: Any) -> Iterator[Item]:
+        """The commands of a text; one whose characters stand in the file as they are keeps its places.
+
+        A block whose lines are kept may be flags alone, one a line; they are one command then.
+        """
+        text = str(node.value)
+        start, end = node.start_mark.index, node.end_mark.index
+        if node.style in ("'", '"'):
+            part = Document(self.document.source, text, self.document.lines.of(start))
+            yield from unplaced(shell_items(part))
+            return
+        if node.style in ("|", ">"):
+            start = self.document.text.find("\n", start, end) + 1 or end
+        folded = node.style != "|" or text.lstrip().startswith("--")
+        yield from shell_items(self.document, start, end, folded=folded)
+
+
+def _image(node: Any) -> str | None:
+    """The container image that a node names: as a text, or as the repository and the tag of a chart's values."""
+    if node is None or node.id == "scalar":
+        return node and str(node.value)
+    by_key = _by_key(node) if node.id == "mapping" else {}
+    named = [by_key.get(key) for key in ("repository", "tag")]
+    return ":".join(part.value for part in named if part is not None and part.id == "scalar")

@@ -1,0 +1,81 @@
+"""The release of the engine that stands beside a file: in a requirements, lock or project file, or a container's tag."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generators.common.errors import MOST_BYTES, BadInput, read_text
+
+_PINNED = re.compile(r"^\s*['\"]?sglang(?:\[[^\]]*\])?\s*==\s*v?([0-9][\w.]*)", re.MULTILINE | re.I)
+_TAG = re.compile(r"sglang(?:-\w+)?:v?(\d+\.\d+\.\d+\w*(?:\.(?:post|dev)\d+)?)")
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A release and where it is pinned."""
+
+    release: str
+    where: str
+
+
+def of_image(image: str | None) -> Pinned | None:
+    """The release in the tag of a container image."""
+    match = _TAG.search(image or "")
+    return Pinned(match[1], f"image {image}") if match else None
+
+
+def beside(folder: Path) -> Pinned | None:
+    """The release that a file in this folder pins; lock files before requirements."""
+    for path in _candidates(folder):
+        try:
+            text = read_text(path, MOST_BYTES)
+        except BadInput:
+            continue
+        if (release := _pinned(path.name, text)) is not None:
+            return Pinned(release, path.name)
+    return None
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    for pattern in ("uv.lock", "poetry.lock", "pylock*.toml", "Pipfile.lock", "requirements*.txt"):
+        yield from sorted(folder.glob(pattern))
+    yield folder / "pyproject.toml"
+
+
+def _pinned(name: str, text: str) -> str | None:
+    if "sglang" not in text:
+        return None
+    try:
+        if name == "Pipfile.lock":
+            return _of_pipfile(json.loads(text))
+        if name.endswith((".lock", ".toml")):
+            return _of_toml(tomllib.loads(text))
+    except (ValueError, RecursionError):
+        return None
+    match = _PINNED.search(text)
+    return match[1] if match else None
+
+
+def _of_pipfile(data: Any) -> str | None:
+    entry = data.get("default", {}).get("sglang", {}) if isinstance(data, dict) else {}
+    match = re.fullmatch(r"==\s*(\S+)", str(entry.get("version", "")))
+    return match[1] if match else None
+
+
+def _of_toml(data: dict[str, Any]) -> str | None:
+    """The version of a lock's package, or of a project's pinned dependency."""
+    packages = data.get("package", data.get("packages", []))
+    for package in packages if isinstance(packages, list) else []:
+        if isinstance(package, dict) and package.get("name") == "sglang":
+            return str(package.get("version"))
+    project = data.get("project", {})
+    for requirement in project.get("dependencies", []) if isinstance(project, dict) else []:
+        if match := _PINNED.match(str(requirement)):
+            return match[1]
+    return None

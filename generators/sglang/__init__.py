@@ -1,0 +1,1 @@
+"""All that the jobs need to know of SGLang, one folder a job."""

@@ -1,0 +1,137 @@
+"""Where a scheduler can cut a prompt into pieces, and what of an extend's faults such cuts can reach.
+
+The first piece ends on the page, and so does every further one while it takes a whole `--chunked-prefill-size`, which
+is whole pages.  A piece after the first ends anywhere where decode steps of other requests take a part of that size
+(`--enable-mixed-chunk`), or where less memory than that is left.
+Source: SGLang 0.5.17 to 0.5.23, `managers/schedule_policy.py` (`PrefillAdder`), `managers/scheduler.py`,
+`managers/scheduler_components/dynamic_chunk_sizer.py` (multiples of the page).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy
+
+from generators.cases.file_format import Case, Event
+from generators.sglang.launch.resolve import Launch
+from generators.sglang.search.producers import ExtendClass, Found, extend_classes, find_extend
+from spec.sglang.checkpoints import extend_checkpoint
+from spec.sglang.configuration import Configuration
+from spec.sglang.mixed_batches import mixing_is_possible
+from spec.sglang.releases import Design
+from spec.sglang.rules import cuts, grids
+
+# Releases that fill a chunk to the token on AMD's gfx95, whatever the page.
+_EXACT_FILL = ("0.5.20", "0.5.21")
+# Tokens: the smallest chunk that the engine chooses by itself.
+_SMALLEST_CHUNK = 2048
+# Prefixes looked at for a cut on the page, and decoding requests for one off it: the rules repeat long before.
+_MOST_PREFIXES = 1 << 12
+_MOST_DECODING = 1 << 8
+
+
+def mixes(design: Design, launch: Launch) -> bool:
+    """Whether decode steps share batches with pieces of prompts under a release."""
+    wanted = bool(launch.value("enable_mixed_chunk", False))
+    return wanted and mixing_is_possible(design.release, launch.configuration)
+
+
+def with_whole_prefixes(design: Design, launch: Launch) -> Configuration:
+    """The configuration; where every piece ends on the tree's page, one whose prefixes are whole tree pages."""
+    c = launch.configuration
+    on_the_tree_page = c.dcp_size == 1 and c.page_size > 1 and not mixes(design, launch)
+    return replace(c, chunked_prefill_size=cuts.WHOLE_PROMPTS) if on_the_tree_page else c
+
+
+def condition(design: Design) -> str:
+    """When a piece ends off the page though the flags do not show it, in words."""
+    exact = ", or where the GPU is an AMD gfx95" if design.release in _EXACT_FILL else ""
+    return (
+        "it happens only where a piece of a prompt ends off the page: with --enable-mixed-chunk, or where memory runs short between "
+        f"two pieces{exact}"
+    )
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Cases of extends by whether the flags of the launch show that they happen."""
+
+    shown: tuple[Case, ...]
+    conditional: tuple[Case, ...]
+
+
+def split(design: Design, launch: Launch, cases: Sequence[Case]) -> Cut:
+    """Cases whose prompt is cut where this scheduler can cut it, and those that need a condition beside the flags."""
+    shown: list[Case] = []
+    conditional: list[Case] = []
+    for case in cases:
+        klass = _class_of(design, case)
+        if klass is None or klass.prefix_on_page or launch.configuration.page_size == 1:
+            shown.append(case)
+        elif (found := _cut_on_the_page(design, launch.configuration, klass)) is not None:
+            shown.append(_with(case, found))
+        else:
+            found = _cut_in_a_mixed_batch(design, launch.configuration, klass)
+            mended = case if found is None else _with(case, found)
+            (shown if mixes(design, launch) else conditional).append(mended)
+    return Cut(tuple(shown), tuple(conditional))
+
+
+def _with(case: Case, found: Found) -> Case:
+    return replace(case, outcome=found.outcome, trace=found.trace, depths=found.depths)
+
+
+def _class_of(design: Design, case: Case) -> ExtendClass | None:
+    """The class of an extend's case; None for a case of another producer."""
+    wanted = (case.code, case.klass.get("rule"), case.klass.get("prefix_on_page"))
+    classes = extend_classes(design)
+    return next((k for k in classes if (k.code.id, k.rule, k.prefix_on_page) == wanted), None)
+
+
+def _cut_on_the_page(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+    """The shortest extend that fails in the way of a class from a prefix of whole configured pages."""
+    prefixes = numpy.arange(1, min(c.dcp_size, _MOST_PREFIXES) + 1) * c.page_size
+    lengths = _around(c, int(design.grid("extend", c)))
+    starts, sizes = (a.ravel() for a in numpy.meshgrid(prefixes, lengths, indexing="ij"))
+    hit = numpy.broadcast_to(klass.matches(design, c, starts, starts + sizes), starts.shape)
+    where = numpy.flatnonzero(hit)
+    if not len(where):
+        return None
+    shortest = where[numpy.argmin(starts[where] + sizes[where])]
+    return find_extend(design, c, klass, int(starts[shortest]), int((starts + sizes)[shortest]))
+
+
+def _around(c: Configuration, grid: int) -> numpy.ndarray:
+    chunk = int(grids.cache_chunk_size(c))
+    near = {m * grid + d for m in (1, 2) for d in (0, 1, c.mamba_chunk_size, chunk)}
+    return numpy.array(sorted(near))
+
+
+def _pieces(c: Configuration) -> Iterator[tuple[int, int]]:
+    """Where the first two pieces of a prompt end (tokens) beside so many decoding requests."""
+    size = c.chunked_prefill_size or -(-_SMALLEST_CHUNK // c.page_size) * c.page_size
+    for decoding in range(1, min(c.page_size, size, _MOST_DECODING)):
+        first = cuts.first_cut(c.page_size, size - decoding, 0)
+        if first:
+            yield first, cuts.next_cut(size - decoding, first)
+
+
+def _cut_in_a_mixed_batch(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+    """A prompt whose third piece fails in the way of a class, its chunks shared with as few decoding requests as can be."""
+    grid = int(design.grid("extend", c))
+    for first, second in _pieces(c):
+        for length in _around(c, grid):
+            end = second + int(length)
+            if klass.matches(design, c, second, end):
+                found = find_extend(design, c, klass, second, end)
+                return replace(found, trace=(*_events(design, c, first, second), *found.trace[1:]))
+    return None
+
+
+def _events(design: Design, c: Configuration, first: int, second: int) -> Iterator[Event]:
+    for prefix, end in ((0, first), (first, second)):
+        checkpoint = extend_checkpoint(design, c, prefix, end)
+        depth = int(checkpoint.recorded) if checkpoint.saved else None
+        yield Event("extend", end - prefix, end, snapshot_depth=depth)

@@ -1,0 +1,1 @@
+"""The templates of SGLang's tests and the driver that they share."""

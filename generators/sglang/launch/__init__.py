@@ -1,0 +1,1 @@
+"""SGLang's launch commands: flags, models, configuration files and start-up logs."""

@@ -1,0 +1,251 @@
+"""Reads the flags of a launch that decide about checkpoints, each with the word it stands in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from generators.cases import codes
+from generators.cases.codes import Code
+from generators.common.errors import BadInput
+from generators.launch.words import Word
+from generators.sglang.launch.flag_classes import engine_flags, not_modelled
+
+_CONFIG = "--config"
+# The flags that decide about checkpoints, by field; the first spelling is the engine's own.
+FLAGS: dict[str, tuple[str, ...]] = {
+    "page_size": ("--page-size",),
+    "dcp_size": ("--dcp-size", "--decode-context-parallel-size", "--dcp"),
+    "tp_size": ("--tp-size", "--tensor-parallel-size", "--tp"),
+    "mamba_track_interval": ("--mamba-track-interval",),
+    "mamba_radix_cache_strategy": ("--mamba-radix-cache-strategy", "--mamba-scheduler-strategy"),
+    "chunked_prefill_size": ("--chunked-prefill-size",),
+    "context_length": ("--context-length",),
+    "attention_backend": ("--attention-backend",),
+    "speculative_algorithm": ("--speculative-algorithm", "--speculative-algo"),
+    "speculative_num_draft_tokens": ("--speculative-num-draft-tokens",),
+    "speculative_num_steps": ("--speculative-num-steps",),
+    "speculative_dspark_block_size": ("--speculative-dspark-block-size",),
+    "speculative_dflash_block_size": ("--speculative-dflash-block-size",),
+    "model_path": ("--model-path", "--model"),
+    "config_file": (_CONFIG,),
+    "pp_size": ("--pp-size", "--pipeline-parallel-size"),
+    "linear_attn_backend": ("--linear-attn-backend",),
+    "decode_attention_backend": ("--decode-attention-backend",),
+    "prefill_attention_backend": ("--prefill-attention-backend",),
+    "speculative_draft_attention_backend": ("--speculative-draft-attention-backend",),
+    "hicache_write_policy": ("--hicache-write-policy",),
+}
+SWITCHES: dict[str, tuple[str, ...]] = {
+    "disable_radix_cache": ("--disable-radix-cache",),
+    "disable_overlap_schedule": ("--disable-overlap-schedule",),
+    "enable_mixed_chunk": ("--enable-mixed-chunk",),
+}
+_TEXT = [
+    *("speculative_algorithm", "model_path", "mamba_radix_cache_strategy", "linear_attn_backend"),
+    *("attention_backend", "decode_attention_backend", "prefill_attention_backend"),
+    "speculative_draft_attention_backend",
+    *("config_file", "hicache_write_policy"),
+]
+# The flags that reach what is not modelled are read as well.
+for _group in not_modelled():
+    FLAGS |= _group.spellings(_group.flags)
+    SWITCHES |= _group.spellings(_group.switches)
+    _TEXT += [_group.field_of(flag) for flag in _group.flags]
+_FIELD_OF = {spelling: name for name, spellings in FLAGS.items() for spelling in spellings}
+_SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spelling in spellings}
+_READ = (*_FIELD_OF, *_SWITCH_OF)
+LARGEST = 1 << 31
+_LONGEST_FLAG = 60
+_MOST_LOOKED_UP = 50
+# Flags that no other engine has: a list of flags with one of them is meant for SGLang.
+_TELLING = (
+    *("--page-size", "--dcp-size", "--mamba-track-interval", "--chunked-prefill-size"),
+    *("--mamba-radix-cache-strategy", "--mamba-scheduler-strategy", "--disable-radix-cache"),
+    *("--disable-overlap-schedule", "--mem-fraction-static", "--speculative-num-draft-tokens"),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A flag as it was given: its value, the word of the flag and the word that holds the value."""
+
+    value: Any
+    flag: Word
+    holder: Word
+
+    def holding(self, value: str) -> Word:
+        """The word that holds the value, with another one."""
+        if self.holder is not self.flag:
+            return replace(self.holder, text=value)
+        return replace(self.flag, text=f"{self.flag.text.partition('=')[0]}={value}")
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to say about the words of a launch, and the word it is about."""
+
+    code: Code
+    message: str
+    word: Word
+
+
+@dataclass
+class Given:
+    """What the words of a launch give: settings by field, fields whose value is a hole, notes."""
+
+    settings: dict[str, Setting] = field(default_factory=dict)
+    holes: dict[str, Word] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    looked_up: int = 0
+
+    def near(self, spelling: str) -> str | None:
+        """The flag that was probably meant by an unknown one; a launch has few of these, so no more are looked up."""
+        self.looked_up += 1
+        return _nearest(spelling) if self.looked_up <= _MOST_LOOKED_UP else None
+
+    def value(self, name: str, default: Any = None) -> Any:
+        return self.settings[name].value if name in self.settings else default
+
+
+def field_of(flag: str) -> str:
+    """The field that a flag sets."""
+    return _FIELD_OF.get(flag) or _SWITCH_OF[flag]
+
+
+def is_read(flag: str) -> bool:
+    """Whether a flag decides about checkpoints."""
+    return flag in _READ
+
+
+def is_telling(flag: str) -> bool:
+    """Whether only SGLang has a flag of this name."""
+    return flag in _TELLING
+
+
+def only_flags(words: Sequence[Word]) -> bool:
+    """Whether these words are flags of SGLang without the word that starts it, each flag with its value."""
+    texts = [word.text for word in words]
+    if not texts or not texts[0].startswith("--") or any(" --" in text for text in texts):
+        return False
+    spellings = [text.partition("=")[0] for text in texts]
+    return any(map(is_telling, spellings)) and all(
+        text not in _FIELD_OF or not following.startswith("--")
+        for text, following in zip(texts, [*texts[1:], "--"], strict=True)
+    )
+
+
+def _number(spelling: str, text: str) -> int:
+    try:
+        value = int(text) if len(text) <= 40 else LARGEST + 1
+    except ValueError:
+        raise BadInput(f"{spelling}: {text[:40]!r} is not a whole number") from None
+    least = -1 if spelling == "--chunked-prefill-size" else 1
+    if not least <= value <= LARGEST or value == 0:
+        wanted = "-1 (off) or at least 1" if least == -1 else "at least 1"
+        shown = text if len(text) <= 20 else f"{text[:20]}..."
+        raise BadInput(
+            f"{spelling}: {shown} is not accepted; it must be {wanted}, at most {LARGEST}"
+        )
+    return value
+
+
+def _full(spelling: str) -> str:
+    """A flag as the engine reads it: an unambiguous beginning stands for the whole, as argparse has it."""
+    if spelling in _READ or not spelling.startswith("--") or len(spelling) < 5:
+        return spelling
+    dashed = spelling.replace("_", "-")
+    if dashed != spelling and dashed in _READ:
+        raise BadInput(f"{spelling}: the engine has no such flag; it is spelled {dashed}")
+    if spelling in engine_flags():
+        return spelling
+    longer = {k for k in _READ if k.startswith(spelling)}
+    fields = {_FIELD_OF.get(k) or _SWITCH_OF[k] for k in longer}
+    return min(longer, key=len) if len(fields) == 1 else spelling
+
+
+def _is_unknown(spelling: str) -> bool:
+    return spelling.startswith("--") and spelling not in engine_flags() and spelling not in _READ
+
+
+def _nearest(spelling: str) -> str | None:
+    """The flag that was probably meant, where the engine has none of this name but one like it decides."""
+    if len(spelling) > _LONGEST_FLAG or any(known.startswith(spelling) for known in engine_flags()):
+        return None
+    near = difflib.get_close_matches(spelling, [*_READ, *engine_flags()], n=1, cutoff=0.84)
+    return near[0] if near and near[0] in _READ else None
+
+
+def read_flags(words: Sequence[Word]) -> Given:
+    """The settings in the words behind an engine; everything that does not decide is passed over."""
+    given = Given()
+    position = 0
+    while position < len(words):
+        position += _read_one(words, position, given)
+    return given
+
+
+def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
+    """Read the word at a position; how many words it took."""
+    word = words[position]
+    spelling, has_value, text = word.text.partition("=")
+    spelling = _full(spelling)
+    if spelling == _CONFIG and has_value:
+        message = f"the engine reads the settings of a file behind {_CONFIG} FILE only, not of {_CONFIG}={text[:40]}"
+        given.notes.append(Note(codes.MISSPELT, message, word))
+        return 1
+    if spelling in _SWITCH_OF:
+        given.settings[_SWITCH_OF[spelling]] = Setting(True, word, word)
+        return 1
+    if spelling in _FIELD_OF:
+        return _read_value(words, position, spelling, text if has_value else None, given)
+    if _is_unknown(spelling) and (near := given.near(spelling)) is not None:
+        message = f"SGLang has no flag {spelling}; did you mean {near}?"
+        given.notes.append(Note(codes.MISSPELT, message, word))
+    elif word.is_hole and not spelling.startswith("--") and not _is_a_value(words, position):
+        message = f"what {word.shown} adds is only known when the command is run; it is not judged"
+        given.notes.append(Note(codes.HOLE, message, word))
+    return 1
+
+
+def _is_a_value(words: Sequence[Word], position: int) -> bool:
+    """Whether the word at a position belongs to the flag before it."""
+    before = words[position - 1].text if position else ""
+    takes_one = before.startswith("-") and "=" not in before
+    return takes_one and not engine_flags().get(before, False)
+
+
+def _read_value(
+    words: Sequence[Word], position: int, spelling: str, text: str | None, given: Given
+) -> int:
+    name, word, taken = _FIELD_OF[spelling], words[position], 1
+    holder = word
+    if text is None:
+        if position + 1 >= len(words):
+            raise BadInput(f"{spelling}: its value is missing")
+        holder, taken = words[position + 1], 2
+        text = holder.text
+        if text.startswith("--"):
+            raise BadInput(f"{spelling}: its value is missing")
+    if not text:
+        raise BadInput(f"{spelling}: its value is missing")
+    if holder.is_hole:
+        given.settings.pop(name, None)
+        given.holes[name] = word
+        message = f"the value of {spelling}, {holder.shown}, is only known when the command is run"
+        given.notes.append(Note(codes.HOLE, message, word))
+        return taken
+    given.notes += _repeated(given, name, spelling, text, word)
+    value = text if name in _TEXT else _number(spelling, text)
+    given.settings[name] = Setting(value, word, holder)
+    given.holes.pop(name, None)
+    return taken
+
+
+def _repeated(given: Given, name: str, spelling: str, text: str, word: Word) -> Iterator[Note]:
+    before = given.settings.get(name)
+    if before is not None and str(before.value) != text:
+        message = f"{spelling} is given twice, {before.value} and then {text}; the last one counts"
+        yield Note(codes.GIVEN_TWICE, message, word)

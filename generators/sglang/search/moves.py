@@ -1,0 +1,321 @@
+"""What can happen next to a request, with the lengths at which something can change: those around its grids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spec.sglang.checkpoints import verify_label
+from spec.sglang.mixed_batches import mixing_is_possible
+from spec.sglang.releases import current
+from spec.sglang.rules import cuts, grids, lookup
+from spec.sglang.scheduler import PROMPT, VERIFY, Pass, Request, Scheduler
+
+NEVER_CHUNKED = cuts.WHOLE_PROMPTS
+MOST_BOUNDARIES = 8
+# Up to so many tokens of a verify every count that it can accept is tried, of more those at a bound of what it can do.
+EVERY_COUNT = 8
+NOT_EVERY_COUNT = (
+    f"not shown for verifies of more than {EVERY_COUNT} tokens: of the counts that they can accept those "
+    "at a bound of what they can do were tried"
+)
+# Of more multiples of a grid within reach than this the first ones are tried and, for a prompt, the last two; fewer where
+# only slots are looked at.
+MOST_MULTIPLES, MOST_OF_SLOTS = 16, 8
+NOT_EVERY_BOUNDARY = "not shown for every boundary: of the many that lie in a period of all grids the first ones were tried, for a prompt the last as well"
+NO_MIXED_VERIFIES = "not shown for verifies in mixed batches: none was tried"
+# Events without which a request is alone in the world, with slots to be had.
+SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
+
+
+@dataclass(frozen=True)
+class Move:
+    """One event.
+
+    `tokens`: the length that is reached (match, extend, decode), what is accepted, by as few verifies as can be
+    (verify), or retained (finish); `branching`: the depth (tokens) an extend was told to keep a state at; `grammar`:
+    whether it is a grammar that ends a verified request, and not a stop token.
+    """
+
+    event: str
+    tokens: int = 0
+    branching: int | None = None
+    grammar: bool = False
+
+    def apply(self, scheduler: Scheduler, r: Request) -> Request:
+        """The request after this event."""
+        if self.event == "match":
+            return scheduler.admit(self.tokens)
+        if self.event == "extend":
+            return scheduler.extend(r, self.tokens, self.branching)
+        if self.event == "decode":
+            return scheduler.decode(r, self.tokens)
+        if self.event == "verify":
+            return scheduler.verify_on(r, self.tokens)
+        if self.event == "other_batch":
+            return scheduler.other_batch(r)
+        if self.event == "mixed_batch":
+            return scheduler.mixed_batch(r)
+        if self.event == "allocation_failure":
+            return scheduler.allocation_failure(r)
+        return scheduler.finish(r, self.tokens or None, self.grammar)
+
+    def special(self, r: Request) -> str | None:
+        """What makes this event more than a request that runs alone from its first token to its end."""
+        if self.event == "extend" and r.waiting:
+            return "chunk"
+        if self.event == "finish" and self.grammar:
+            return "grammar"
+        return self.event if self.event in SPECIAL else None
+
+    @property
+    def reaches(self) -> bool:
+        """Whether its tokens are the length that it leads to."""
+        return self.event in ("extend", "decode")
+
+    def is_possible(self, scheduler: Scheduler, r: Request) -> bool:
+        """Whether its lengths make sense for a request, and pass no more boundaries than a trace needs."""
+        if self.event == "decode" and (self.tokens - r.length) // scheduler.grid > MOST_BOUNDARIES:
+            return False
+        if self.event == "verify" and self.tokens // scheduler.verify_grid > MOST_BOUNDARIES:
+            return False
+        if self.reaches:
+            return self.tokens > r.length and (self.branching or r.length + 1) > r.length
+        if self.event == "finish" and self.tokens:
+            last = scheduler.ends_with(r)
+            return self.tokens <= last.end - last.start
+        return self.event != "verify" or self.tokens > 0
+
+    def earlier(self, tokens: int) -> Move:
+        """The same event at a length that is so many tokens less."""
+        branching = None if self.branching is None else self.branching - tokens
+        return replace(self, tokens=self.tokens - tokens, branching=branching)
+
+
+class Moves:
+    """The moves of one design and configuration; with `only_slots` those that can make a difference to slots.
+
+    `mixes`: whether a step may share its batch with a chunk of another prompt.
+
+    `period`: tokens after which all grids lie alike; `first`: the tokens from which on the rules of a life
+    do not see the start of the sequence.
+    """
+
+    def __init__(self, scheduler: Scheduler, only_slots: bool = False, mixes: bool = False):
+        design, c = scheduler.design, scheduler.c
+        self.scheduler, self.c = scheduler, c
+        self.page = int(grids.tree_page(c))
+        self.verifies = int(c.speculative_num_draft_tokens)
+        self.extend_grid = int(design.grid("extend", c))
+        self.track = int(design.grid("verify" if self.verifies else "decode", c))
+        self.only_slots, self.mixes = only_slots, mixes
+        self.lazy = c.strategy == "extra_buffer_lazy"
+        chunks = {int(grids.cache_chunk_size(c)), int(c.mamba_chunk_size)}
+        others = set() if only_slots else {self.page, *chunks}
+        self.grids = sorted({self.extend_grid, self.track, *others})
+        self.node = math.lcm(self.extend_grid, self.page)
+        self.period = math.lcm(self.page, *self.grids)
+        self.first = self.verifies + 2 * self.page
+        self._known_ends: dict[tuple[int, int], frozenset[Any]] = {}
+        self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
+        self.every_count = self.verifies <= EVERY_COUNT
+        self.reach = self.first + self.extend_grid + self.period  # of a prompt, in tokens
+        smallest = min((g for g in (self.extend_grid, self.track) if g > 1), default=1)
+        self.most = MOST_OF_SLOTS if only_slots else MOST_MULTIPLES
+        self.every_boundary = (self.reach + self.near) // smallest <= self.most
+        self.every_boundary &= self.period // self.track < MOST_BOUNDARIES
+        self.prefixes = self._prefixes()
+        self.around = self._around()  # a boundary: the places at which verifies may end
+
+    def _prefixes(self) -> frozenset[int]:
+        """Where a request may resume: at the first node that can have a state, at a boundary, and before one where a prompt
+        can end beside it with no depth of the extend grid passed.
+        """
+        if self.only_slots:
+            return frozenset()
+        boundaries = self._few(range(self.track, self.first + self.period + 1, self.track))
+        nodes = ((n // self.node * self.node, b) for b in boundaries for n in (b, b - 1))
+        return frozenset({self.node, *(n for n, b in nodes if n and b - n <= self.extend_grid)})
+
+    def _around(self) -> list[int]:
+        if self.every_count:
+            return list(range(-self.near - 1, self.verifies + 2))
+        return [n * self.verifies + d for n in (-2, -1, 0) for d in (-1, 0)]
+
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """What can happen to a request and is none of these moves, in words."""
+        mixes = self.mixes and bool(self.verifies)
+        possible = mixing_is_possible(self.scheduler.design.release, self.c)
+        return (
+            *(() if self.every_count else (NOT_EVERY_COUNT,)),
+            *(() if self.every_boundary else (NOT_EVERY_BOUNDARY,)),
+            *((NO_MIXED_VERIFIES,) if mixes and possible else ()),
+        )
+
+    def starts(self) -> Iterator[Move]:
+        """A request with nothing to resume from, and ones that resume where a node can have a state."""
+        yield Move("match", 0)
+        yield from (Move("match", prefix) for prefix in sorted(self.prefixes))
+
+    def after(self, r: Request) -> Iterator[Move]:
+        """Everything but a finish that can come next, the shortest first."""
+        last = r.waiting[-1].kind if r.waiting else None
+        if last is None or (last == PROMPT and self.may_be_cut(r.waiting[0])):
+            yield from self._extends(r)
+        if last is None:
+            if self.mixes and not self.verifies and not r.mixes:
+                yield Move("mixed_batch")
+            return
+        if self.c.overlap and not r.alone:
+            yield Move("other_batch")
+        if self.mixes and not self.verifies and not r.mixes:
+            yield Move("mixed_batch")
+        if self.lazy and not r.allocation_fails:
+            yield Move("allocation_failure")
+        yield from self._verifies(r) if self.verifies else self._steps(r)
+
+    def may_be_cut(self, chunk: Pass) -> bool:
+        """Whether another chunk of the prompt can follow this one; a prompt is cut once, its slots are new then."""
+        chunked = self.c.chunked_prefill_size != NEVER_CHUNKED
+        return chunked and not self.only_slots and chunk.start in (0, *self.prefixes)
+
+    def is_far(self, length: int) -> bool:
+        """Whether no verify behind a length, nor the one that led to it, can pass a boundary or be planned for one."""
+        behind = length % self.track
+        return behind >= self.verifies and behind + self.near < self.track
+
+    def plans(self, committed: int) -> bool:
+        """Whether a verify that is planned at this length takes a second slot."""
+        if not (self.lazy and self.verifies):
+            return False
+        return bool(
+            current(self.scheduler.design.verify_plans)(self.track, committed, self.verifies)
+        )
+
+    def base(self, length: int) -> int:
+        """Whole periods below a length, none within the first ones."""
+        return max(0, (length - self.first) // self.period * self.period)
+
+    def ends_of(self, verify: Pass) -> frozenset[Any]:
+        """What the result of a verify can do: the depth it labels, from its start on, and whether another is planned.
+
+        First with all of its tokens, then with what a stop token or a grammar keeps of them.
+        """
+        start, accepted = verify.start, verify.end - verify.start
+        known = start - self.base(start)
+        if (known, accepted) not in self._known_ends:
+            design, c = self.scheduler.design, self.c
+            ends = set()
+            for kept in range(1, accepted + 1):
+                crossed, depth = verify_label(design, c, start, accepted, kept)
+                label = int(depth) - start if crossed else None
+                ends.add((label, self.plans(start + kept), kept == accepted, False))
+            ends.add((None, False, False, label is not None and label > 2))
+            self._known_ends[known, accepted] = frozenset(ends)
+        return self._known_ends[known, accepted]
+
+    def place(self, r: Request, base: int) -> int | str:
+        """The length of a request, counted from `base`, or that it is far from every boundary."""
+        idle = self.verifies and r.waiting and r.waiting[-1].kind == VERIFY
+        if idle and self.is_far(r.length):
+            return f"far behind {r.length // self.track * self.track - base}"
+        return r.length - base
+
+    def _extends(self, r: Request) -> Iterator[Move]:
+        for end in sorted(e for e in self._prompt_ends(r) if e > r.length):
+            yield Move("extend", end)
+            if not r.waiting and not self.only_slots:
+                yield from (Move("extend", end, branching=b) for b in self._told(r, end))
+
+    def _prompt_ends(self, r: Request) -> set[int]:
+        """Where a prompt may end, one end for all that do the same."""
+        ends = {r.length + 1, *(r.length + self.extend_grid + d for d in (-1, 0, 1))}
+        for grid in self.grids:
+            first, second = self._boundaries(r.length, grid)
+            ends |= {first - 1, first, first + 1, second - 1, second}
+        node, _ = self._boundaries(r.length, self.page)
+        ends.add(node + self.extend_grid)
+        if r.length:
+            return ends
+        last = r.length + self.reach
+        for grid in (self.extend_grid, self.track):
+            if grid > 1:
+                ends |= {n + d for n in self._few(range(grid, last, grid)) for d in (-1, 0, 1)}
+        for boundary in self._few(range(self.track, last + self.near, self.track)):
+            ends |= {boundary + d for d in self.around}
+        return {e for e in ends if e <= last}
+
+    def _told(self, r: Request, end: int) -> list[int]:
+        """The depths (tokens) at which a tree that knows more of the prompt tells it to keep a state."""
+        next_grids = self._boundaries(r.length, self.extend_grid)
+        hits = {-(-depth // self.page) * self.page for depth in (r.length + 1, *next_grids)}
+        hits.add((end - 1) // self.page * self.page)
+        point = current(self.scheduler.design.branching_point)
+        points = {int(point(self.extend_grid, hit)) for hit in hits}
+        told = sorted(p for p in points if lookup.is_told(p, r.length) and p < end)
+        return [*told[:2], *told[-1:]]
+
+    def _steps(self, r: Request) -> Iterator[Move]:
+        undisturbed = not (r.alone or r.allocation_fails or r.mixes)
+        if r.waiting[-1].kind != PROMPT and undisturbed:
+            return  # two runs of steps with nothing in between are one
+        first, _ = self._boundaries(r.length, self.track)
+        boundaries = range(first, first + self.period + self.track, self.track)
+        boundaries = boundaries[: min(self.most, MOST_BOUNDARIES)]
+        lengths = {b + d for b in boundaries for d in (-1, 0, 1)}
+        for length in sorted(n for n in lengths if n > r.length):
+            yield Move("decode", length)
+
+    def _verifies(self, r: Request) -> Iterator[Move]:
+        boundary, _ = self._boundaries(r.length, self.track)
+        if not self.is_far(r.length):
+            yield from (Move("verify", accepted) for accepted in self._counts(r.length))
+        else:
+            yield Move("verify", 1)
+        at_once = {-1, -self.verifies, -2 * self.verifies}
+        for place in self.around:
+            tokens = boundary + place - r.length
+            if tokens > self.verifies and (place < -2 * self.verifies or place in at_once):
+                yield Move("verify", tokens)
+
+    def _counts(self, length: int) -> list[int]:
+        """How many tokens the next verify may accept."""
+        if self.every_count:
+            return list(range(1, self.verifies + 1))
+        boundaries = range(
+            length // self.track * self.track, length + 4 * self.verifies + self.track, self.track
+        )
+        ends = {b + place - length for b in boundaries for place in self.around}
+        ends |= {1, 2, self.verifies}
+        return sorted(n for n in ends if 1 <= n <= self.verifies)
+
+    def ends(self, r: Request) -> Iterator[Move]:
+        """The ways to finish next."""
+        last = self.scheduler.ends_with(r)
+        if last.kind != VERIFY:
+            yield Move("finish")
+            return
+        accepted = last.end - last.start
+        passed = range((last.start - accepted) // self.track * self.track, last.end + 2, self.track)
+        near = {
+            b - last.start + of + d for b in passed for of in (0, accepted) for d in (-2, -1, 0, 1)
+        }
+        for retained in sorted({1, accepted, *(n for n in near if 1 <= n < accepted)}):
+            yield Move("finish", retained)
+            if retained < accepted:
+                yield Move("finish", retained, grammar=True)
+
+    @staticmethod
+    def _boundaries(length: int, grid: int) -> tuple[int, int]:
+        """The two multiples of a grid that lie beyond a length (tokens)."""
+        following = (length // grid + 1) * grid
+        return following, following + grid
+
+    def _few(self, multiples: range) -> list[int]:
+        """All of them, or where they are too many the first ones and the last two."""
+        if len(multiples) <= self.most:
+            return list(multiples)
+        return [*multiples[: self.most - 2], *multiples[-2:]]

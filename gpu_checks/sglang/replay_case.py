@@ -1,0 +1,92 @@
+"""Cases replayed from what their traces leave: each trace served, then all warm runs of a phase in one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from gpu_checks import equal_or_diverges
+from gpu_checks.phases import PHASES
+from gpu_checks.recurrences import Recurrence, State
+from gpu_checks.resume_pairs import WINDOW, Pair, Replayed, Replayer, controls, state_errors
+from gpu_checks.sglang.buffer import NotComputed
+from gpu_checks.sglang.request import EngineFault, Life, serve
+from gpu_checks.sglang.tree import Tree
+
+ALIGNED, ONE_OFF = "aligned-control", "one-token-off-control"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A case to replay: its name, the life it tells, the depths (tokens) that this is said to end with."""
+
+    name: str
+    life: Life
+    pair: Pair
+
+
+class NotLeft(Exception):
+    """A trace does not leave what its case says on the node; says what it leaves."""
+
+
+def left_on_the_node(replayer: Replayer, told: Told) -> State:
+    """The state that a case hangs on its node, as a follower finds it there.
+
+    The donation that the case is about comes to a node without a state.  `NotLeft` where there is none of its depths,
+    or where what it holds is not the cold run's state of that depth.
+    """
+    pair = told.pair
+    donated = serve(told.life, replayer.recurrence, replayer.stream)
+    tree = Tree(told.life.c)
+    for donation in donated:
+        if (donation.node, donation.depth) == pair:
+            tree.insert(donation)
+    given = tree.match(pair.node + WINDOW)
+    if given is None:
+        left = ", ".join(f"state {d.depth} on node {d.node}" for d in donated) or "nothing"
+        raise NotLeft(f"its trace leaves {left}, not state {pair.state} on node {pair.node}")
+    cold = replayer.cold("decode").states_at([pair.state])
+    dtype = replayer.stream.query.dtype
+    if not state_errors(given.state, cold).item() <= equal_or_diverges.tolerance(dtype, pair.state):
+        raise NotLeft(f"what its trace leaves is not the state of {pair.state} tokens")
+    return given.state
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the cases of one recurrence did: replays by the name of their case, and traces that ended otherwise."""
+
+    replays: list[tuple[str, Replayed]]
+    contradicted: dict[str, str]
+
+
+def replay_cases(
+    recurrence: Recurrence,
+    cases: Sequence[Told],
+    dtype: torch.dtype = torch.float64,
+    device: str = "cpu",
+) -> Outcome:
+    """Every case in each phase, the controls of the shallowest node beside them."""
+    beside = controls(min(told.pair.node for told in cases))
+    pairs = [*(told.pair for told in cases), *beside]
+    longest = max(told.life.longest for told in cases)
+    replayer = Replayer(recurrence, pairs, dtype, device, at_least=longest)
+    held: dict[str, tuple[Pair, State]] = {}
+    contradicted = {}
+    for told in cases:
+        try:
+            held[told.name] = told.pair, left_on_the_node(replayer, told)
+        except (NotLeft, NotComputed, EngineFault) as why:
+            contradicted[told.name] = str(why)
+    replays = []
+    for phase in PHASES:
+        if held:
+            resumed, states = zip(*held.values(), strict=True)
+            together = {part: torch.cat([state[part] for state in states]) for part in states[0]}
+            found = replayer.given_states(resumed, together, phase)
+            replays += list(zip(held, found, strict=True))
+        alone = replayer.own_states(beside, phase)
+        replays += list(zip((ALIGNED, ONE_OFF), alone, strict=True))
+    return Outcome(replays, contradicted)

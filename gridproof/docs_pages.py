@@ -1,0 +1,334 @@
+"""Writes the catalogues in docs/ from the library itself::
+
+python -m gridproof.docs_pages docs
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from generators.cases.codes import CODES
+from generators.check.findings import Judgement
+from generators.check.published import configurations, verdicts
+from generators.emit import write
+from generators.emit.manifest import Manifest, parse
+from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, instances
+from generators.search.public_reports import Fault, count, faults, unstated
+from generators.search.user_design.load import own_rules
+from generators.search.user_design.rule import OwnRule
+from generators.sglang.emit.mechanisms import MECHANISMS
+from gridproof import files
+from gridproof.reports.code_facts import example_of, facts
+from spec.sglang.releases import DESIGNS, RELEASES, Design
+from spec.sglang.theorems import LIBRARY, worth
+
+OUTSIDE_THE_SOLVER = (
+    "",
+    "## What stays outside the solver",
+    "",
+    "| what | where it is used | how it is covered |",
+    "| --- | --- | --- |",
+    "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
+    "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
+    "(`tests/spec/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
+    "Spacer does the induction |",
+    "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
+    "is a parameter that nothing is known of but its hypotheses |",
+    "| cofactors `u·x + v·y = 1` exist for any two numbers (Euclid) | every lcm and gcd | computed and checked at each "
+    "printed witness, for every launch that `check` judges and every configuration whose grids `search` looks at |",
+    "| an asserted instance is an instance of its lemma; a product is one opaque name | every proof | lemmas are proved "
+    "once, by both solvers; instances are made by substitution; an opaque name only admits more models |",
+    "| the rules are the engine's | every family | the emitted tests on the released wheels |",
+)
+
+
+def theorems() -> str:
+    """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
+    found = worth.refuters()
+    refuted, alone = worth.refuted(found), worth.alone(found)
+    lines = [
+        "# Theorems",
+        "",
+        "Every theorem holds for all values of its parameters, each of which is a whole number of at "
+        "least 1 (a prefix, a label, what is ahead: at least 0; a state in a slot: at least -1, which stands for one that "
+        "nothing wrote, or -2, for no slot). None is bounded above.",
+        "They speak of the rules of the newest modelled release, unless one names a rule or a design itself; "
+        "`fails on` names the releases whose own rules break it.",
+        "Lengths and depths are tokens, `dcp_size` is ranks. The proved formula comes from calling the "
+        "rules in `spec/sglang/rules`.",
+        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/mutants.py`): those "
+        "that it refutes, and of these the ones that no other theorem refutes. "
+        f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} One that refutes none alone may still say "
+        "something that no other says: the mutants are those that somebody thought of.",
+        "This page is written by `tox -e docs`; a test holds it and the library together.",
+        *OUTSIDE_THE_SOLVER,
+    ]
+    for family in LIBRARY.families:
+        lines += ["", f"## {family}"]
+        for theorem in LIBRARY:
+            if theorem.family == family:
+                parameters = theorem.parameters()
+                statement = theorem.at({p: max(least, 1) for p, least in parameters.items()})
+                hypotheses = ", ".join(f"`{h}`" for h in statement.hypotheses)
+                caught = ", ".join(n.removeprefix("sglang-") for n in theorem.refuted_by)
+                file = theorem.state.__module__.replace(".", "/") + ".py"
+                lines += [
+                    "",
+                    f"### `{theorem.id}`",
+                    "",
+                    theorem.claim,
+                    "",
+                    f"- parameters: {', '.join(f'`{p}`' for p in parameters)}",
+                    f"- hypotheses, each needed: {hypotheses or 'none'}",
+                    *([f"- proved for: `{theorem.proved_for}`"] if theorem.proved_for else []),
+                    f"- fails on: {caught or 'no modelled release'}",
+                    f"- refutes {refuted[theorem.id]} mutants, {alone[theorem.id]} of them alone",
+                    f"- stated in: `{file}`",
+                ]
+    return "\n".join(lines) + "\n"
+
+
+def findings() -> str:
+    """The catalogue of finding codes, each with its example."""
+    lines = [
+        "# Finding codes",
+        "",
+        "`gridproof explain CODE` prints these. This page is written by `tox -e docs`; a test runs every example.",
+        "",
+        "| code | name | severity | meaning | excluded by the theorem |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for code in CODES.values():
+        theorem = f"`{code.theorem}`" if code.theorem else "-"
+        cells = (code.id, code.name, code.severity, code.means, theorem)
+        lines.append(f"| {' | '.join(cells)} |")
+    for code in CODES.values():
+        lines += ["", f"## {code.id} {code.name}", "", f"{_sentence(code.means)}"]
+        lines += ["", *(f"- {label}: {text}" for label, text in facts(code))]
+        if (example := example_of(code)) is not None:
+            lines += ["", f"    {example[0]}", "", "use instead", "", f"    {example[1]}"]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def designs() -> str:
+    """The table of modelled releases: which rule each reader uses."""
+    summaries = {d.release: d.summary() for d in DESIGNS.values()}
+    lines = [
+        "# Modelled releases of SGLang",
+        "",
+        "Which rule each reader uses, by the name of its function in `spec/sglang/rules`. "
+        "`gridproof designs` prints the same. This page is written by `tox -e docs`.",
+        "",
+        "| reader | " + " | ".join(summaries) + " |",
+        "| --- |" + " --- |" * len(summaries),
+    ]
+    for reader in next(iter(summaries.values())):
+        cells = " | ".join(summary[reader] for summary in summaries.values())
+        lines.append(f"| {reader} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def coverage() -> str:
+    """The page of emitted tests: how many each tier has, which predicates they cover, what is shown impossible."""
+    tests = {tier: Counter(_mechanism(name) for name in manifest_of(tier).tests) for tier in TIERS}
+    lines = [
+        "# What the emitted tests cover",
+        "",
+        "Each mechanism names predicates of a configuration and its lengths. For every combination of them there is "
+        "an instance, or it lies in an *exclusion*: literals that the solver shows, for all configurations and "
+        "lengths (of at least 1, or 0 where the mechanism has that), never to hold together "
+        "(`tests/generators/emit/test_predicate_coverage.py`). Tier `tiny` has every pair of "
+        "predicates in each way that occurs, `small` every three, `standard` every combination; a test stands for an "
+        "instance and a claim. Page, dcp, chunk, interval, draft tokens and lengths are symbolic in the proofs; other "
+        "fields (strategy, overlap, algorithm, ranks, prefill chunk) take the values that the mechanism lists. This page is written by `tox -e docs`.",
+        "",
+        "| mechanism | predicates | combinations | with an instance | excluded | by proofs | tests tiny | small | standard |",
+        "| --- |" + " --- |" * 8,
+    ]
+    total: Counter[str] = Counter()
+    for mechanism in MECHANISMS:
+        space = mechanism.space
+        if space is None:
+            continue
+        every, found = 1 << len(space.predicates), len(instances(space))
+        counts = [tests[tier][mechanism.name] for tier in TIERS]
+        total.update(dict(zip(TIERS, counts, strict=True)))
+        cells = [
+            len(space.predicates),
+            every,
+            found,
+            every - found,
+            len(exclusions(space)),
+            *counts,
+        ]
+        lines.append(f"| {mechanism.name} | " + " | ".join(map(str, cells)) + " |")
+    sums = " | ".join(str(total[tier]) for tier in TIERS)
+    lines.append(f"| all | | | | | | {sums} |")
+    lines += _predicted(manifest_of("standard"))
+    for mechanism in MECHANISMS:
+        if mechanism.space is not None:
+            lines += ["", f"## {mechanism.name}", "", "Predicates:", ""]
+            lines += [f"- `{name}`" for name in mechanism.space.predicates]
+            lines += ["", "Never together:", ""]
+            lines += [f"- {_spelled(e)}" for e in exclusions(mechanism.space)]
+    return "\n".join(lines) + "\n"
+
+
+def _predicted(document: Manifest) -> list[str]:
+    """The table of what each subject is predicted to do: red tests, and in brackets those not comparable."""
+    lines = [
+        "",
+        "## What each release is predicted to do",
+        "",
+        "Of the tests of tier `standard`, how many are red; in brackets how many are not comparable, because the "
+        "release has no such code. `+insert-guard` is the release with the patch that lies beside the tests.",
+        "",
+        "| mechanism | " + " | ".join(document.subjects) + " |",
+        "| --- |" + " --- |" * len(document.subjects),
+    ]
+    outcomes: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for name, test in document.tests.items():
+        for subject, prediction in test.by_subject.items():
+            outcomes[_mechanism(name)][subject][prediction["outcome"]] += 1
+    for mechanism, by_subject in outcomes.items():
+        cells = []
+        for subject in document.subjects:
+            red, lacking = by_subject[subject]["fails"], by_subject[subject]["not comparable"]
+            cells.append(f"{red or '-'}" + (f" ({lacking})" if lacking else ""))
+        lines.append(f"| {mechanism} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def manifest_of(tier: str) -> Manifest:
+    """The manifest of the engine's tests in a tier, without any case."""
+    return parse(json.loads(write.tests([], "sglang", tier)["manifest.json"]))
+
+
+def _mechanism(test: str) -> str:
+    return test.partition(".py")[0].removeprefix("test_")
+
+
+def _spelled(exclusion: Exclusion) -> str:
+    return ", ".join(f"`{n}`" if truth else f"not `{n}`" for n, truth in exclusion.literals)
+
+
+_SHORT = {"not_modelled": "not modelled"}
+
+
+def published() -> str:
+    """The table of published configurations: the verdict of every modelled release, and the readers that are unsafe."""
+    lines = [
+        "# Published configurations",
+        "",
+        "Launches that stand in upstream's tests, cookbooks, pull requests and issue texts "
+        "(`recipes/published/configurations.toml`), judged for every modelled release; behind `unsafe` the readers "
+        "that are. A test holds every verdict against the rules run on plain numbers. "
+        "This page is written by `tox -e docs`.",
+        "",
+        f"| launch | tree page | interval | {' | '.join(RELEASES)} |",
+        "| --- | --- | --- |" + " --- |" * len(RELEASES),
+    ]
+    for one in configurations():
+        judged = verdicts(one)
+        newest = judged[RELEASES[-1]]
+        c = newest.configuration
+        cells = [one.id, str(newest.geometry["tree_page"]), str(c.mamba_track_interval)]
+        if one.launch.engine != "sglang":
+            cells[1:] = ["-", "-"]
+        cells += [_verdict(judged[release]) for release in RELEASES]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(judgement: Judgement) -> str:
+    unsafe = [reader for reader, verdict in judgement.readers.items() if verdict == "unsafe"]
+    text = _SHORT.get(judgement.verdict, judgement.verdict)
+    return f"{text} ({', '.join(unsafe)})" if unsafe else text
+
+
+def reported() -> str:
+    """The tables of public reports: how each is stated and found, by its mechanism or by its outcome, or why it is not."""
+    mechanisms = [fault for fault in faults() if fault.cause is None]
+    outcomes = [fault for fault in faults() if fault.cause is not None]
+    lines = [
+        "# Public reports",
+        "",
+        "Recurrent-state checkpoints that went wrong, from public issues and pull requests "
+        "(`recipes/faults/reports.toml`). What the rules can state is a design, and a test finds it again by `search`, "
+        "given nothing else, and does not find it in the right design. This page is written by `tox -e docs`.",
+        "",
+        f"Of {count([*faults(), *unstated()])} reports the mechanism of {count(mechanisms)} is stated and found again, of "
+        f"{count(outcomes)} the outcome alone; {count(unstated())} are not stated.",
+        "",
+        "## Mechanisms",
+        "",
+        "| report | what went wrong | stated as | found as |",
+        "| --- | --- | --- | --- |",
+        *(f"| {' | '.join(_found(fault))} |" for fault in mechanisms),
+        "",
+        "## Outcomes",
+        "",
+        "The rules give the state or the grid that came of it; how it came about is in none of them.",
+        "",
+        "| report | what went wrong | stated as | found as | what the report found behind it |",
+        "| --- | --- | --- | --- | --- |",
+        *(f"| {' | '.join((*_found(fault), str(fault.cause)))} |" for fault in outcomes),
+    ]
+    lines += [
+        "",
+        "## Not stated",
+        "",
+        "| report | what went wrong | why not |",
+        "| --- | --- | --- |",
+    ]
+    for entry in unstated():
+        lines.append(f"| {_pages(entry.reports)} | {entry.title} | {entry.reason} |")
+    return "\n".join(lines) + "\n"
+
+
+def _found(fault: Fault) -> tuple[str, ...]:
+    """The cells of a report that is stated."""
+    own = ", ".join(f"`{name}`" for name in _own(fault.faulty()))
+    stated = f"`{fault.design}`" if fault.design else f"own {own}" if own else "a switch"
+    depths = f", state {fault.state}" if fault.state is not None else ""
+    depths += f" on node {fault.node}" if fault.node is not None else ""
+    return _pages(fault.reports), fault.title, stated, f"{fault.code} ({fault.kind}){depths}"
+
+
+def _own(design: Design) -> tuple[str, ...]:
+    """The rules and the guards of a design that its file gives, as the file names them."""
+    guards = (guard.name for guard in design.guards if isinstance(guard.accepts, OwnRule))
+    return (*own_rules(design), *(f"guard_{name}" for name in guards))
+
+
+def _pages(pages: tuple[str, ...]) -> str:
+    """Links that read `sglang 34808`."""
+    named = ((page, page.partition("#")[0].split("/")) for page in pages)
+    return ", ".join(f"[{parts[4]} {parts[-1]}]({page})" for page, parts in named)
+
+
+PAGES = {
+    "theorems.md": theorems,
+    "findings.md": findings,
+    "designs.md": designs,
+    "coverage.md": coverage,
+    "published.md": published,
+    "faults.md": reported,
+}
+
+
+def main(folder: Path) -> None:
+    """Write every page."""
+    for name, page in PAGES.items():
+        files.write(folder / name, page())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

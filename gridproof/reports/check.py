@@ -1,0 +1,251 @@
+"""What `check` found, as text, as a row a release, as SARIF 2.1.0 and as GitHub annotations."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from generators.cases.codes import CODES
+from generators.check.findings import Finding, Judgement
+from generators.check.sources import COMMAND, STANDARD_INPUT
+from gridproof import __version__
+from gridproof.console import Output
+from gridproof.reports.github import annotation, ten
+
+SEVERITIES = ("note", "warning", "error")
+VERDICT_STYLE = {
+    "unsafe": "red",
+    "rejected": "red",
+    "inert": "yellow",
+    "not_modelled": "yellow",
+    "safe": "green",
+}
+_SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
+SARIF_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+def place(source: str, line: int | None) -> str:
+    """Where something stands, as compilers write it; nothing for the command itself."""
+    return "" if source == COMMAND else f"{source}:{line}" if line else source
+
+
+def print_judgement(output: Output, judgement: Judgement, release_from: str | None) -> None:
+    """A verdict with what it rests on: values and their sources, grids, readers, theorems."""
+    from rich.text import Text
+
+    c, said = judgement.configuration, judgement.sources
+    unjudged = [r for r, v in judgement.readers.items() if v == "not_modelled"]
+    but = f" ({', '.join(unjudged)} not judged)" if judgement.verdict == "safe" and unjudged else ""
+    where = place(judgement.source, judgement.line)
+    head = Text(f"{where}  " if where else "").append(judgement.engine)
+    head.append(f" ({release_from})" if release_from else "").append("  ")
+    output.rich(head.append(judgement.verdict, VERDICT_STYLE[judgement.verdict]).append(but))
+    output.line(
+        f"  page {c.page_size} ({said['page_size']}), dcp {c.dcp_size} ({said['dcp_size']}), "
+        f"interval {c.mamba_track_interval} ({said['mamba_track_interval']}), "
+        f"chunk {c.mamba_chunk_size} ({said['mamba_chunk_size']}), strategy {c.strategy} ({said['strategy']})"
+        + (f", {_draft(judgement)}" if c.speculates else "")
+    )
+    shape = judgement.geometry
+    output.line(
+        f"  tree page {shape['tree_page']}, extend donates every {shape['checkpoint_grid']}, "
+        f"decode every {shape['decode_grid']} tokens"
+    )
+    output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
+    if judgement.verdict == "safe":
+        shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
+        shown.append(f"for slots {_of_orders(judgement)}")
+        output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
+
+
+def _of_orders(judgement: Judgement) -> str:
+    """What a safe verdict on the slots rests on."""
+    assert judgement.orders is not None, "a safe judgement searched orders"
+    if judgement.orders.closed:
+        return "a search of all orders of events"
+    of_all = "" if judgement.orders.untried else "all "
+    return f"a search of {of_all}orders of up to {judgement.orders.events} events"
+
+
+def _draft(judgement: Judgement) -> str:
+    said = judgement.sources["speculative_num_draft_tokens"]
+    return f"{judgement.configuration.speculative_num_draft_tokens} draft tokens ({said})"
+
+
+def print_finding(output: Output, finding: Finding, *, placed: bool) -> None:
+    """A finding with its reach, its shortest trace, what would be accepted and the upstream change."""
+    from rich.text import Text
+
+    where = f"{place(finding.source, finding.line)}: " if placed else ""
+    head = Text("  ").append(finding.severity, _SEVERITY_STYLE[finding.severity])
+    output.rich(head.append(f" {finding.code.id}: {where}{finding.message}"))
+    reach = reach_of(finding)
+    if reach:
+        output.line(f"    {reach}")
+    if finding.trace:
+        output.line(f"    shortest trace: {finding.trace}")
+    if finding.severity == "note":
+        return
+    if finding.code.accepted:
+        output.line(f"    accepted: {finding.code.accepted}")
+    if finding.code.links:
+        output.line(f"    upstream: {' '.join(finding.code.links)}")
+
+
+def reach_of(finding: Finding) -> str:
+    """Which depths and how many checkpoints a finding affects, in one line."""
+    a = finding.affected or {}
+    parts = []
+    if a.get("first_lost_depth") is not None:
+        parts.append(f"first lost depth {a['first_lost_depth']}")
+    if a.get("first_wrong_depth") is not None:
+        parts.append(f"first wrong depth {a['first_wrong_depth']}")
+    if a.get("share") is not None:
+        parts.append(f"{100 * a['share']:.3g} % of these checkpoints wrong")
+    if a.get("most_replayed"):
+        parts.append(f"up to {abs(a['most_replayed'])} tokens replayed or skipped")
+    return ", ".join(parts)
+
+
+def print_fix(output: Output, fix: dict[str, Any]) -> None:
+    """The nearest flags that mend a launch."""
+    safety = "safe" if fix["safe"] else "not shown safe by a theorem"
+    output.line(f"  fix ({safety}): {shown_flags(fix['flags'])}")
+
+
+def print_upgrade(output: Output, upgrade: dict[str, Any]) -> None:
+    """The release that mends a launch where no flags do, with the flags it takes."""
+    flags = shown_flags(upgrade["flags"])
+    output.line(f"  fix (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
+
+
+def shown_flags(flags: Mapping[str, str | None]) -> str:
+    """Flags as they are written on a command line, and those that are left out."""
+    given = [f"{flag} {value}".strip() for flag, value in flags.items() if value is not None]
+    gone = [flag for flag, value in flags.items() if value is None]
+    left_out = f"without {' and '.join(gone)}" if gone else ""
+    return " ".join(
+        [*given, *([f"({left_out})"] if given and gone else [left_out] if gone else [])]
+    )
+
+
+def rows(judgements: Sequence[Judgement]) -> Any:
+    """One row a release."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    readers = list(dict.fromkeys(r for j in judgements for r in j.readers))
+    depths = ("first lost", "first wrong", "smallest cached")
+    for column in ("release", "verdict", *readers, *depths, "codes"):
+        table.add_column(column)
+    for j in judgements:
+        cells = [j.readers.get(reader, "-") for reader in readers]
+        numbers = (j.first_lost_depth, j.first_wrong_depth, j.smallest_cached)
+        cells += ["-" if n is None else str(n) for n in numbers]
+        codes = " ".join(dict.fromkeys(f.code.id for f in j.findings)) or "-"
+        style = VERDICT_STYLE[j.verdict]
+        table.add_row(j.engine, f"[{style}]{j.verdict}[/{style}]", *cells, codes)
+    return table
+
+
+def counted(findings: Sequence[Finding], judged: int) -> str:
+    """How much was judged and found, in one line."""
+    counts = Counter(f.severity for f in findings)
+    named = ", ".join(
+        f"{counts[s]} {s}{'s' if counts[s] != 1 else ''}" for s in reversed(SEVERITIES)
+    )
+    return f"{judged} verdict{'s' if judged != 1 else ''}: {named}"
+
+
+def github(findings: Sequence[Finding], judged: int) -> list[str]:
+    """Annotations: the summary first, then the worst, at the lines of their flags."""
+    worst = max((f.severity for f in findings), key=SEVERITIES.index, default="note")
+    summary = annotation(worst, "gridproof check", counted(findings, judged))
+    order = sorted(findings, key=lambda f: -SEVERITIES.index(f.severity))
+    lines = []
+    for f in order:
+        in_file = f.source not in (COMMAND, STANDARD_INPUT)
+        places = {"file": f.source, "line": f.line, "col": f.column} if in_file else {}
+        title = f"{f.code.id} {f.code.name}" + (f" ({f.engine})" if f.engine != "-" else "")
+        lines.append(annotation(f.severity, title, f.message, **places))
+    return ten(summary, lines)
+
+
+def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The findings as one SARIF 2.1.0 run; those that are waived are suppressed results."""
+    order = list(CODES)
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "gridproof",
+                        "version": __version__,
+                        "rules": [_rule(name) for name in order],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(finding, order) for finding in findings],
+            }
+        ],
+    }
+
+
+def _rule(name: str) -> dict[str, Any]:
+    code = CODES[name]
+    rule: dict[str, Any] = {
+        "id": code.id,
+        "name": code.name,
+        "shortDescription": {"text": code.means},
+        "fullDescription": {"text": code.why or code.means},
+        "defaultConfiguration": {"level": code.severity},
+    }
+    if code.links:
+        rule["helpUri"] = code.links[0]
+    if code.accepted:
+        rule["help"] = {"text": f"Accepted: {code.accepted}."}
+    return rule
+
+
+def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
+    text = f"{finding.engine}: {finding.message}" if finding.engine != "-" else finding.message
+    result: dict[str, Any] = {
+        "ruleId": finding.code.id,
+        "ruleIndex": order.index(finding.code.id),
+        "level": finding.severity,
+        "message": {"text": text},
+    }
+    if finding.source not in (COMMAND, STANDARD_INPUT):
+        result["locations"] = [{"physicalLocation": _location(finding)}]
+    if finding.waived is not None:
+        kind = "inSource" if finding.waived.in_source else "external"
+        result["suppressions"] = [{"kind": kind, "justification": finding.waived.reason}]
+    return result
+
+
+def _uri(source: str) -> str:
+    """A file as SARIF names it: relative to the folder that is checked, where it lies in it."""
+    path = PurePath(source)
+    if not path.is_absolute():
+        return quote(os.fsencode(path.as_posix()))
+    here = Path.cwd()
+    return (
+        quote(os.fsencode(path.relative_to(here))) if path.is_relative_to(here) else path.as_uri()
+    )
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source)}}
+    if finding.line:
+        location["region"] = {"startLine": finding.line}
+        if finding.column:
+            location["region"]["startColumn"] = finding.column
+    return location

@@ -1,0 +1,51 @@
+"""Each boundary of a decode has to swap the ping-pong slots exactly once, or a later snapshot overwrites the kept one.
+
+`earlier` and `own` are the lookaheads (steps) of the result before the boundary and of the boundary's own result.
+"""
+
+from spec.numbers import both, divides
+from spec.sglang.releases import current
+from spec.sglang.rules import grids, slots
+from spec.sglang.theorems.library import theorem
+from spec.theorem import Statement
+
+RELEASES_THAT_FOLLOW_THE_LOOKAHEAD = tuple(f"sglang-0.5.{n}" for n in range(18, 24))
+
+
+def _boundary(design, c, seq_len):
+    grid = design.grid("decode", c)
+    return {"a_snapshot_is_taken": divides(grid, seq_len), "the_grid_is_above_one_token": grid > 1}
+
+
+@theorem(
+    "slots",
+    proved_for="sglang-0.5.23+completed-swap",
+    refuted_by=RELEASES_THAT_FOLLOW_THE_LOOKAHEAD,
+    least={"earlier": 0, "own": 0},
+)
+def a_boundary_swaps_the_slots_exactly_once(design, c, seq_len, earlier, own):
+    """Whatever was launched ahead of either, one and only one of the two results around a boundary swaps the slots."""
+    grid, swaps = design.grid("decode", c), current(design.swap)
+    return Statement(
+        _boundary(design, c, seq_len),
+        swaps(grid, seq_len - 1, earlier) != swaps(grid, seq_len, own),
+    )
+
+
+@theorem("slots", least={"earlier": 0, "own": 0})
+def a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays(
+    design, c, seq_len, earlier, own
+):
+    """Under the released rule the result before a boundary swaps if a step was launched ahead of it, the boundary's own
+    if none was: both do where that step is lost in between, neither where one is won."""
+    grid, swaps = grids.track_grid(c), slots.swap_follows_the_lookahead
+    return Statement(
+        {
+            "a_snapshot_is_taken": divides(grid, seq_len),
+            "the_grid_is_above_one_token": grid > 1,
+        },
+        both(
+            swaps(grid, seq_len - 1, earlier) == (earlier != 0),
+            swaps(grid, seq_len, own) == (own == 0),
+        ),
+    )

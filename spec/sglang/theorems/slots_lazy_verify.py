@@ -1,0 +1,343 @@
+"""Lazy slots under verifies: a second slot is planned where a boundary may be passed, and one is held behind it.
+
+The slots are those between two events: the next entry is the kept one, and a second slot, where one is held, was planned
+for a verify, whether that has written it or not.  Lengths and states are tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.numbers import Number, Truth, both, choose, divides, either, implies, negation
+from spec.sglang import slot_buffer
+from spec.sglang.rules import slots as rules
+from spec.sglang.rules import verify
+from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.slot_buffer import NO_SLOT, Slots
+from spec.sglang.theorems.library import having, theorem
+from spec.sglang.theorems.life import (
+    KEEPING_A_STALE_LABEL,
+    LAZY,
+    LEAST,
+    entry_of,
+    in_flight,
+    label_is_true,
+    no_two_cross,
+)
+from spec.theorem import Statement
+
+
+def between_verifies(
+    next_entry: Number, second: Number, label: Number, kept: Number, new: Number
+) -> Slots:
+    """Lazy slots that keep the next entry, with the state `kept`; a `second` slot, where one is held, has `new`."""
+    held, following = choose(second != 0, new, NO_SLOT), entry_of(next_entry)
+    return Slots(
+        choose(following == 0, kept, held),
+        choose(following == 0, held, kept),
+        next=following,
+        kept=following,
+        label=label,
+    )
+
+
+def planned_for(slots: Slots, planned: Number) -> Number:
+    """The entry that a verify was planned for: the next one where `planned` is 0, else the other one."""
+    return choose(planned == 0, slots.next, 1 - slots.next)
+
+
+def lazy_verify_invariant(
+    slots: Slots, entry: Number, grid: Number, pre: Number, accepted: Number
+) -> Truth:
+    """What holds of lazy slots while a verify from `pre` is in flight, planned for `entry`, or none, which accepts 0.
+
+    A boundary that it passes is in its entry, and where that is the kept one no label names it.
+    """
+    boundary = in_flight(grid, pre, accepted)
+    written = slots.state(entry) == boundary
+    told = either(entry != slots.next, slots.label == NO_DEPTH)
+    return both(
+        label_is_true(slots, pre),
+        slots.previous == NO_DEPTH,
+        slots.kept == slots.next,
+        implies(boundary != NO_DEPTH, both(written, told)),
+    )
+
+
+def _another_launched(
+    design: Any,
+    c: Any,
+    slots: Slots,
+    pre: Number,
+    accepted: Number,
+    following: Number,
+    fails: Truth,
+) -> tuple[Slots, Number]:
+    """The slots after the launch of a verify behind the one in flight, and its entry; of no tokens: none is launched."""
+    planned, entry = slot_buffer.verify_planned(design, c, slots, pre, fails)
+    launched = slot_buffer.verify_launched(design, c, planned, entry, pre + accepted, following)
+    return launched.where(following != 0, slots), entry
+
+
+def _tokens_of_both(c: Any, accepted: Number, following: Number) -> dict[str, Truth]:
+    """What is known of the tokens of a verify and of the one behind it."""
+    tokens = c.speculative_num_draft_tokens
+    return {
+        "no_more_is_accepted_than_drafted": accepted <= tokens,
+        "nor_by_the_one_behind_it": following <= tokens,
+    }
+
+
+def _finishing(
+    design: Any,
+    c: Any,
+    slots: Slots,
+    entry: Number,
+    pre: Number,
+    accepted: Number,
+    following: Number,
+    retained: Number,
+    fails: Truth,
+) -> Slots:
+    """The slots of a request that finishes at the verify in flight, of which `retained` tokens are kept; behind it
+    another one was launched, unless it is one of no tokens."""
+    launched, _ = _another_launched(design, c, slots, pre, accepted, following, fails)
+    return slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
+
+
+@theorem("life", least=LEAST)
+def a_prompts_result_keeps_the_invariant_of_lazy_verifies_and_donates_its_own_state(
+    design, c, next_entry, second, label, kept, new, planned, pre, accepted
+):
+    """What the result of a lazy prompt donates is the state of its label, a first verify in flight or not."""
+    c = having(c, **LAZY)
+    grid = design.grid("verify", c)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    entry = planned_for(slots, planned)
+    after, donated = slot_buffer.prompt_completed(design, c, slots)
+    return Statement(
+        {"the_invariant_held": lazy_verify_invariant(slots, entry, grid, pre, accepted)},
+        both(
+            donated.saved == (label != NO_DEPTH),
+            implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+            after.label == NO_DEPTH,
+            lazy_verify_invariant(after, entry, grid, pre, accepted),
+        ),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
+    design, c, next_entry, second, label, kept, new, pre, accepted, depth
+):
+    """A boundary that a lazy verify passes is labelled, and one slot is held behind it."""
+    c = having(c, **LAZY)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    launched, entry = _another_launched(design, c, slots, pre, 0, accepted, False)
+    after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
+    return Statement(
+        {
+            "no_more_is_accepted_than_drafted": accepted <= c.speculative_num_draft_tokens,
+            "the_depth_is_on_the_grid": divides(design.grid("verify", c), depth),
+            "the_depth_lies_beyond_the_start": depth > pre,
+            "the_depth_is_accepted": depth <= pre + accepted,
+        },
+        both(after.label >= depth, after.state(slot_buffer.other(c, after.next)) == NO_SLOT),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_plan_far_from_a_boundary_changes_nothing(
+    design, c, next_entry, second, label, kept, new, number, distance, fails
+):
+    """Where the next boundary is beyond two verifies, a plan takes no slot, forgets no label and leaves the entry."""
+    c = having(c, **LAZY)
+    grid = design.grid("verify", c)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    planned, entry = slot_buffer.verify_planned(
+        design, c, slots, number * grid - distance, fails != 0
+    )
+    return Statement(
+        {
+            "the_boundary_is_beyond_two_verifies": distance > 2 * c.speculative_num_draft_tokens,
+            "it_is_the_next_one": distance <= grid,
+        },
+        both(
+            entry == slots.next,
+            planned.label == label,
+            planned.first == slots.first,
+            planned.second == slots.second,
+        ),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_plan_takes_a_second_slot_only_if_none_is_held_and_one_can_be_had(
+    design, c, next_entry, second, label, kept, new, committed, fails
+):
+    """Where a second slot is held nothing is allocated, so that nothing fails and no label is forgotten; where none is
+    held and none can be had, the verify writes the one there is."""
+    c = having(c, **LAZY)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    planned, entry = slot_buffer.verify_planned(design, c, slots, committed, fails != 0)
+    held = planned.state(1 - slots.next)
+    return Statement(
+        {"a_slot_is_held_or_none_can_be_had": either(second != 0, fails != 0)},
+        both(
+            held == slots.state(1 - slots.next),
+            implies(second != 0, planned.label == label),
+            implies(second == 0, entry == slots.next),
+        ),
+    )
+
+
+@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
+def an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    planned,
+    pre,
+    accepted,
+    following,
+    fails,
+):
+    """With a lazy verify in flight or none, launching the next one and processing the result leave the label with its own
+    state."""
+    c = having(c, **LAZY)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    grid, entry, end = design.grid("verify", c), planned_for(slots, planned), pre + accepted
+    launched, behind = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
+    after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
+    return Statement(
+        {
+            **_tokens_of_both(c, accepted, following),
+            "no_two_in_a_row_cross": no_two_cross(grid, pre, accepted, following),
+            "the_invariant_held": lazy_verify_invariant(slots, entry, grid, pre, accepted),
+        },
+        lazy_verify_invariant(after, behind, grid, end, following),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    planned,
+    pre,
+    accepted,
+    following,
+    retained,
+    fails,
+    key,
+):
+    """What a lazy request donates whose last result is a verify's, another one in flight behind it or none, is the
+    state of the label before that verify, or nothing."""
+    c = having(c, **LAZY)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    entry, grid = planned_for(slots, planned), design.grid("verify", c)
+    after = _finishing(design, c, slots, entry, pre, accepted, following, retained, fails != 0)
+    donated = slot_buffer.finished(design, c, after, key)
+    return Statement(
+        {
+            **_tokens_of_both(c, accepted, following),
+            "the_invariant_held": lazy_verify_invariant(slots, entry, grid, pre, accepted),
+        },
+        implies(donated.saved, both(donated.state == donated.recorded, donated.recorded == label)),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before(
+    design, c, next_entry, second, label, kept, new, pre, accepted, following, fails, key
+):
+    """Where a second slot is held, whatever the last verify and the one in flight passed, the label before is donated."""
+    c = having(c, **LAZY)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    entry = 1 - slots.next
+    launched = slot_buffer.verify_launched(design, c, slots, entry, pre, accepted)
+    after = _finishing(design, c, launched, entry, pre, accepted, following, accepted, fails != 0)
+    donated = slot_buffer.finished(design, c, after, key)
+    return Statement(
+        {
+            **_tokens_of_both(c, accepted, following),
+            "a_second_slot_is_held": second != 0,
+            "there_is_a_label": label >= 1,
+            "the_key_reaches_it": label <= key,
+        },
+        both(donated.saved, donated.recorded == label, donated.state == kept),
+    )
+
+
+@theorem("life", least=LEAST)
+def a_lazy_verify_that_finishes_with_one_slot_donates_its_label_exactly_far_from_a_boundary(
+    design, c, next_entry, label, kept, pre, accepted, following, retained, fails, key
+):
+    """Where the last verify passed no boundary and one slot was held, its label is donated exactly if no boundary lies
+    within two verifies of the tokens that are kept, or the verify behind it was given a second slot."""
+    c = having(c, **LAZY)
+    grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
+    slots = between_verifies(next_entry, 0, label, kept, 0)
+    entry = slots.next
+    after = _finishing(design, c, slots, entry, pre, accepted, following, retained, fails != 0)
+    donated = slot_buffer.finished(design, c, after, key)
+    near = rules.a_verify_may_cross(grid, pre + retained, tokens)
+    given = both(following != 0, fails == 0, rules.a_verify_may_cross(grid, pre, tokens))
+    return Statement(
+        {
+            **_tokens_of_both(c, accepted, following),
+            "no_more_is_kept_than_accepted": retained <= accepted,
+            "no_boundary_was_passed": negation(verify.crosses(grid, pre, accepted)),
+            "there_is_a_label": label >= 1,
+            "the_key_reaches_it": label <= key,
+        },
+        both(
+            donated.saved == either(negation(near), given),
+            implies(donated.saved, both(donated.recorded == label, donated.state == kept)),
+        ),
+    )
+
+
+@theorem("life", proved_for="sglang-0.5.21", least=LEAST)
+def a_stale_lazy_label_is_not_donated_at_a_verify(
+    design,
+    c,
+    next_entry,
+    second,
+    label,
+    kept,
+    new,
+    planned,
+    pre,
+    accepted,
+    following,
+    retained,
+    fails,
+    key,
+):
+    """0.5.21 keeps the label of a state that a verify overwrites in place, and a request that finishes at that verify, or
+    before one in flight that may do so, donates nothing under it, if all accepted tokens are kept."""
+    c = having(c, **LAZY)
+    slots = between_verifies(next_entry, second, label, kept, new)
+    entry = planned_for(slots, planned)
+    launched = slot_buffer.verify_launched(design, c, slots, entry, pre, accepted)
+    after = _finishing(design, c, launched, entry, pre, accepted, following, retained, fails != 0)
+    donated = slot_buffer.finished(design, c, after, key)
+    return Statement(
+        {
+            **_tokens_of_both(c, accepted, following),
+            "all_accepted_tokens_are_kept": retained == accepted,
+            "the_key_reaches_the_label": label <= key,
+            "the_label_was_true": label_is_true(slots, pre),
+        },
+        implies(donated.saved, donated.state == donated.recorded),
+    )

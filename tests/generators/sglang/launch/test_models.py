@@ -1,0 +1,79 @@
+"""What a model brings: the table of names, a config.json, and what is wrong with one."""
+
+import json
+
+import pytest
+
+from generators.common.errors import BadInput
+from generators.sglang.launch.models import facts_of_config, facts_of_name, models
+from generators.sglang.launch.resolve import read_launch
+
+
+def config(tmp_path, data):
+    path = tmp_path / "config.json"
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "chunk", "recurrence", "recurrent"),
+    [
+        ({"model_type": "nemotron_h", "chunk_size": 128}, 128, "mamba2", True),
+        ({"model_type": "nemotron_h"}, 256, "mamba2", True),
+        ({"model_type": "qwen3_next", "chunk_size": 128}, 64, "gdn", True),
+        ({"model_type": "x", "text_config": {"model_type": "kimi_linear"}}, 64, "kda", True),
+        (
+            {"model_type": "x", "mamba_chunk_size": 32, "text_config": {"mamba_chunk_size": 16}},
+            32,
+            None,
+            None,
+        ),
+        (
+            {"model_type": "new", "layer_types": ["linear_attention", "full_attention"]},
+            None,
+            None,
+            True,
+        ),
+        ({"model_type": "llama"}, None, None, False),
+        ({}, None, None, None),
+    ],
+)
+def test_a_config_says_chunk_and_recurrence(tmp_path, data, chunk, recurrence, recurrent):
+    facts = facts_of_config(config(tmp_path, data))
+    assert (facts.mamba_chunk_size, facts.recurrence, facts.recurrent) == (
+        chunk,
+        recurrence,
+        recurrent,
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "[1]",
+        "{" * 5000,
+        '{"mamba_chunk_size": 0}',
+        '{"mamba_chunk_size": true}',
+        '{"mamba_chunk_size": "x"}',
+        '{"mamba_chunk_size": 99999999999999999999}',
+        "\x00",
+    ],
+)
+def test_a_bad_config_is_one_sentence(tmp_path, data):
+    with pytest.raises(BadInput):
+        facts_of_config(config(tmp_path, data))
+
+
+def test_a_model_without_recurrent_layers_is_not_judged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    assert "no recurrent layers" in read_launch(["sglang", "serve", "--model-path", "."]).unmodelled
+    assert read_launch(["sglang", "serve", "--model-path", "some/model"]).unmodelled is None
+
+
+def test_the_first_pattern_counts():
+    assert facts_of_name("nvidia/Llama-3.1-Nemotron-Nano-8B").recurrent is False
+    assert facts_of_name("nvidia/NVIDIA-Nemotron-Nano-9B-v2").mamba_chunk_size == 128
+    patterns = [entry["pattern"] for entry in models()]
+    assert len(set(patterns)) == len(patterns) and all(p == p.lower() for p in patterns)

@@ -1,0 +1,101 @@
+"""The search of orders against a plain one: no class is missed, whatever the design and the configuration."""
+
+import os
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import pytest
+
+from generators.search.breadth_first import TraceSearch
+from generators.sglang.search.equivalence import numbers_of_a_life
+from spec.sglang.configuration import Configuration
+from spec.sglang.releases import RELEASES, design_named
+from tests.generators.sglang.search.plain_orders import PlainSearch, Subject, compared, drawn
+
+EXAMPLES = int(os.environ.get("GRIDPROOF_EXAMPLES", "30"))
+ROOM = 400  # states that a plain search looks at; `tox -e search-plain` has more of both
+
+
+def test_a_plain_search_finds_no_class_that_the_search_of_orders_misses():
+    found = 0
+    for seed in range(EXAMPLES):
+        subject = drawn(Random(seed))
+        outcome = compared(subject, ROOM)
+        assert not outcome.missed, (seed, subject)
+        found += outcome.classes
+    assert found >= EXAMPLES // 3
+
+
+# Each was missed once: the label at a verify's own start, and the label of a cut prompt that is overwritten, and
+# a request that resumes right before a boundary.
+@pytest.mark.parametrize("seed", [1038, 1087, 417])
+def test_what_was_missed_once_is_found(seed):
+    assert not compared(drawn(Random(seed)), 1_000).missed
+
+
+SMALL = Configuration(1, 2, 4, 4, "EAGLE", mamba_chunk_size=2)
+OFF_PAGE = Configuration(2, 6, 6, 4, "EAGLE", mamba_chunk_size=8)
+FIRST_PERIOD = Configuration(2, 1, 8, 3, "EAGLE", overlap=False, mamba_chunk_size=2)
+KINDS = [("extra_buffer", True), ("extra_buffer", False), ("extra_buffer_lazy", True)]
+ONE_OR_MORE = Configuration(chunked_prefill_size=-1, overlap=False)
+
+
+def classes(design, c):
+    found = TraceSearch(design_named(design), c).run(5).traces
+    return {(t.code.id, "+".join(sorted(t.causes))) for t in found}
+
+
+def test_every_count_of_a_verify_is_tried_where_two_verifies_exceed_the_grid():
+    assert ("GP402", "grammar") in classes("sglang-0.5.19", SMALL)
+
+
+def test_counts_of_drafts_that_were_one_group_are_broken_by_a_grammar_alone():
+    for drafts in (4, 5):
+        c = replace(OFF_PAGE, speculative_num_draft_tokens=drafts)
+        assert ("GP402", "grammar") in classes("sglang-0.5.18+insert-guard", c)
+
+
+def test_one_draft_token_is_broken_by_less_than_two():
+    one, two = (replace(ONE_OR_MORE, speculative_num_draft_tokens=n) for n in (1, 2))
+    assert classes("sglang-0.5.23", one) == set()
+    assert classes("sglang-0.5.23", two) == {("GP401", "grammar")}
+
+
+def test_a_verify_of_the_first_period_is_told_from_one_that_no_label_before_the_start_can_come_of():
+    search = TraceSearch(design_named("sglang-0.5.21"), FIRST_PERIOD)
+    scheduler, period = search.scheduler, search.moves.period
+    first, *later = (
+        search.key(scheduler.verify(scheduler.extend(scheduler.admit(), 1 + n * period), 3), True)
+        for n in range(5)
+    )
+    assert first not in later and len(set(later)) == 1
+
+
+def two_with_the_same_numbers(rng, design):
+    """A tree page of four tokens is two pages on two ranks, or one of four; a grid is what several intervals give."""
+    drafts, kind = rng.choice([0, 0, 1, 2]), rng.choice(KINDS)
+    algorithm, known = "EAGLE" if drafts else None, {}
+    for page, dcp, interval, chunk in product((1, 2, 3, 4, 6), (1, 2, 3, 6), (2, 3, 4, 6), (1, 2)):
+        c = Configuration(
+            page, dcp, interval, drafts, algorithm, None, *kind, mamba_chunk_size=chunk
+        )
+        numbers = numbers_of_a_life(design, c)
+        if max(numbers.values()) <= 12:
+            known.setdefault((*numbers.values(), dcp > 1), []).append(c)
+    return rng.sample(rng.choice([alike for alike in known.values() if len(alike) > 1]), 2)
+
+
+def test_configurations_that_give_a_life_the_same_numbers_are_searched_alike():
+    rng = Random(3)
+    for name in (*RELEASES, *RELEASES):
+        design = design_named(f"sglang-{name}")
+        two = two_with_the_same_numbers(rng, design)
+        runs = [TraceSearch(design, c).run(3) for c in two]
+        first, second = ([(t.moves, t.code) for t in run.traces] for run in runs)
+        assert first == second, (name, two)
+
+
+def test_a_plain_search_with_no_room_says_so():
+    subject = Subject(design_named("sglang-0.5.23"), SMALL, False)
+    assert not PlainSearch(subject.design, subject.c, (0,), 12).run(5)[1]
