@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from spec.engine import Guard
 from spec.numbers import Truth, divides, either
 
 STRATEGIES = ("extra_buffer", "extra_buffer_lazy", "no_buffer")
@@ -52,16 +51,6 @@ class Configuration:
     def stateful_layers(self) -> tuple[str, ...]:
         """The layers whose states it is about: of its own recurrence, or of all where it names none."""
         return STATEFUL_LAYERS if self.recurrence is None else (self.recurrence,)
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A condition the engine checks at start-up: its name, what it demands, where it stands, the predicate."""
-
-    name: str
-    demands: str
-    source: str
-    accepts: Callable[[Any], Truth]
 
 
 def _buffered(c) -> bool:

@@ -7,15 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH, Guard
+from spec.engine import Guard, UnknownDesign
+from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
 
 RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 NEWEST = RELEASES[-1]
-
-
-class UnknownDesign(ValueError):
-    """A name that is no modelled release and no proposal on one."""
 
 
 def model_chunk(c):
@@ -94,6 +91,8 @@ class Design:
     tree_cores: tuple[str, ...] = ("python", "rust")
     blind_verifiers: frozenset[str] = frozenset()
     guards: tuple[Guard, ...] = GUARDS
+
+    engine = "sglang"
 
     def grid(self, reader: str, c: Any) -> Any:
         """The grid (tokens) that `reader` (extend, decode, verify, flush or window) uses in configuration `c`."""

@@ -1,0 +1,151 @@
+"""What an engine brings to the model, and the one registry of engines.
+
+An engine is a set of sibling packages that bear its name: `spec.NAME`, `generators.NAME`, `gpu_checks.NAME`.  Each has a
+module `engine` whose `ENGINE` says what that room needs of it.  Nothing outside those packages imports them: whoever
+needs an engine asks for it by its name, which every design and every case carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from spec.numbers import Truth
+from spec.theorem import Library
+
+# Where the packages of an engine lie, by the room that asks: spec, generators or gpu_checks.
+PACKAGES = {"sglang": "{room}.sglang"}
+DEFAULT = "sglang"
+
+
+class UnknownDesign(ValueError):
+    """A name that is no modelled engine, no modelled release of it and no proposal on one."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of an engine's configuration: domains, options, schemas and emitted literals are made from it.
+
+    `kind`: int, str or bool; `least`: the least number accepted; `choices`: the words accepted, any where there are
+    none; `symbolic`: whether theorems hold for all its values; `may_be_none`: whether it can be left open.
+    """
+
+    name: str
+    kind: type
+    default: Any
+    help: str
+    unit: str = ""
+    least: int | None = None
+    choices: tuple[str, ...] = ()
+    symbolic: bool = False
+    may_be_none: bool = False
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition the engine checks at start-up: its name, what it demands, where it stands, the predicate."""
+
+    name: str
+    demands: str
+    source: str
+    accepts: Callable[[Any], Truth]
+
+
+class Design(Protocol):
+    """Which rule each producer of checkpoints uses: a release of an engine, or a release with proposals."""
+
+    @property
+    def engine(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def release(self) -> str: ...
+    @property
+    def guards(self) -> tuple[Guard, ...]: ...
+    def summary(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What the model knows of an engine.
+
+    `releases`: the modelled ones, the oldest first; `configuration`: the type of a configuration, whose fields are
+    numbers, arrays or terms; `geometry`: the lengths (tokens) that follow from a configuration under a design;
+    `library`: the theorems, imported when they are asked for.
+    """
+
+    name: str
+    releases: tuple[str, ...]
+    fields: tuple[Field, ...]
+    configuration: Callable[..., Any]
+    design: Callable[[str], Any]
+    proposals: Mapping[str, Callable[[Any], Any]]
+    geometry: Callable[[Any, Any], dict[str, int]]
+    library: Callable[[], Library]
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def newest(self) -> str:
+        """The newest modelled release."""
+        return self.releases[-1]
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """The names of its fields, in the order in which documents give them."""
+        return tuple(f.name for f in self.fields)
+
+    def released(self, release: str) -> Any:
+        """The design of a modelled release."""
+        return self.design(f"{self.name}-{release}")
+
+    def configuration_of(self, values: Mapping[str, Any]) -> Any:
+        """The configuration with these values; a field that is absent or None has the engine's default."""
+        known = {f.name for f in self.fields}
+        given = {n: v for n, v in values.items() if n in known and v is not None}
+        return self.configuration(**given)
+
+    def requirement(self, release: str) -> str:
+        """A release as a requirement, such as `sglang==0.5.23`."""
+        return f"{self.name}=={release}"
+
+
+def part(name: str, room: str) -> Any:
+    """What an engine brings to one room (spec, generators or gpu_checks).
+
+    Raises `UnknownDesign` where no engine has that name.
+    """
+    if name not in PACKAGES:
+        raise UnknownDesign(f"unknown engine {name!r}: the modelled ones are {', '.join(PACKAGES)}")
+    return import_module(PACKAGES[name].format(room=room) + ".engine").ENGINE
+
+
+def engine(name: str) -> Engine:
+    """The engine of that name."""
+    return part(name, "spec")
+
+
+def engine_of(design: Design) -> Engine:
+    """The engine that a design is a design of."""
+    return engine(design.engine)
+
+
+def design_named(name: str) -> Any:
+    """The design of a name: `sglang-0.5.18`, or with proposals `sglang-0.5.18+insert-guard`."""
+    return engine(name.partition("-")[0]).design(name)
+
+
+def design_of_requirement(requirement: str) -> Any:
+    """The design of a requirement: `sglang==0.5.18`, or `sglang` for the newest modelled release."""
+    name, separator, release = (part.strip() for part in requirement.partition("=="))
+    if name not in PACKAGES:
+        accepted = " and ".join(f"'{n}' and '{n}==RELEASE'" for n in PACKAGES)
+        raise UnknownDesign(f"unknown engine {requirement!r}: accepted are {accepted}")
+    found = engine(name)
+    release = release if separator else found.newest
+    if release not in found.releases:
+        raise UnknownDesign(
+            f"unknown release {release!r} of {name}: the modelled ones are {', '.join(found.releases)}"
+        )
+    return found.released(release)

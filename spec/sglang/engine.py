@@ -1,0 +1,127 @@
+"""SGLang as an engine: its fields, releases, designs and theorems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.engine import Engine, Field
+from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
+from spec.sglang.releases import PROPOSALS, RELEASES, Design, design_named
+from spec.sglang.rules import grids
+from spec.theorem import Library
+
+_D = Configuration()
+FIELDS = (
+    Field(
+        "page_size",
+        int,
+        _D.page_size,
+        "the page after defaults and what a backend forces",
+        "tokens",
+        1,
+        symbolic=True,
+    ),
+    Field(
+        "dcp_size",
+        int,
+        _D.dcp_size,
+        "ranks of decode context parallelism",
+        "ranks",
+        1,
+        symbolic=True,
+    ),
+    Field(
+        "mamba_track_interval",
+        int,
+        _D.mamba_track_interval,
+        "distance of decode checkpoints as configured",
+        "tokens",
+        1,
+        symbolic=True,
+    ),
+    Field(
+        "speculative_num_draft_tokens",
+        int,
+        _D.speculative_num_draft_tokens,
+        "draft tokens of a verify; 0: no speculation",
+        "tokens",
+        0,
+        symbolic=True,
+    ),
+    Field(
+        "speculative_algorithm",
+        str,
+        _D.speculative_algorithm,
+        "speculative algorithm, such as EAGLE",
+        may_be_none=True,
+    ),
+    Field(
+        "chunked_prefill_size",
+        int,
+        _D.chunked_prefill_size,
+        "longest piece of a prompt; -1: off",
+        "tokens",
+        -1,
+        may_be_none=True,
+    ),
+    Field(
+        "strategy",
+        str,
+        _D.strategy,
+        "how the slots of a request's checkpoints are kept",
+        choices=STRATEGIES,
+    ),
+    Field("overlap", bool, _D.overlap, "whether the overlap scheduler is on"),
+    Field(
+        "mamba_chunk_size",
+        int,
+        _D.mamba_chunk_size,
+        "chunk of the model's prefill kernels",
+        "tokens",
+        1,
+        symbolic=True,
+    ),
+    Field(
+        "recurrence",
+        str,
+        _D.recurrence,
+        "family of the recurrent layers",
+        choices=RECURRENCES,
+        may_be_none=True,
+    ),
+    Field(
+        "page_size_given",
+        bool,
+        _D.page_size_given,
+        "whether the launch gives --page-size, so that its guard is evaluated",
+    ),
+)
+
+
+def geometry(design: Design, c: Any) -> dict[str, int]:
+    """The grids of a configuration under a design, in tokens."""
+    return {
+        "tree_page": grids.tree_page(c),
+        "cache_chunk_size": grids.cache_chunk_size(c),
+        "checkpoint_grid": grids.checkpoint_grid(c),
+        "track_grid": grids.track_grid(c),
+        "decode_grid": design.grid("decode", c),
+    }
+
+
+def _library() -> Library:
+    from spec.sglang.theorems import LIBRARY
+
+    return LIBRARY
+
+
+ENGINE = Engine(
+    name="sglang",
+    releases=RELEASES,
+    fields=FIELDS,
+    configuration=Configuration,
+    design=design_named,
+    proposals=PROPOSALS,
+    geometry=geometry,
+    library=_library,
+)
