@@ -167,7 +167,7 @@ def environment(subject):
     import os
     from pathlib import Path
 
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     return {**os.environ, "GRIDPROOF_DESIGN": subject, "PYTHONPATH": root}
 
 
