@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from generators.cases.file_format import text_of
 from gridproof.console import Output
-from spec.sglang.releases import DESIGNS, PROPOSALS
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import DESIGNS
 
 SCHEMA = "gridproof/designs/1"
 

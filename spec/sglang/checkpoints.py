@@ -95,7 +95,7 @@ def flushed_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
 def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> Checkpoint:
     """The checkpoint of a verify that commits `accepted` tokens after depth `pre` (tokens)."""
     grid = design.grid("verify", c)
-    sees = c.speculative_algorithm not in design.blind_verifiers
+    sees = c.speculative_algorithm not in design.algorithms_without_checkpoints
     step = current(design.verify_saved_step)(grid, pre, accepted)
     return Checkpoint(
         wanted=both(sees, current(design.verify_crosses)(grid, pre, accepted)),

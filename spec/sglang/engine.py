@@ -6,7 +6,8 @@ from typing import Any
 
 from spec.engine import Engine, Field
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, design_named
 from spec.sglang.rules import grids
 from spec.theorem import Library
 

@@ -8,7 +8,7 @@ from spec import candidates
 from spec import prove as prove_module
 from spec.numbers import both, choose, divides, lcm, smallest
 from spec.prove import Obligation, Prover, shown
-from spec.sglang import checkpoints, configuration
+from spec.sglang import checkpoints, guards
 from spec.sglang.releases import CURRENT
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.theorems import LIBRARY
@@ -383,7 +383,7 @@ MUTANTS = [
         "the_cache_chunk_is_whole_chunks_and_pages_if_one_divides_the_other",
     ),
     (
-        configuration,
+        guards,
         "chunk_and_page_fit",
         lambda c: divides(c.mamba_chunk_size, c.page_size),
         "the_cache_chunk_is_whole_chunks_and_pages_only_if_one_divides_the_other",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec import numbers
-from spec.sglang import checkpoints, configuration
+from spec.sglang import checkpoints, guards
 from spec.sglang.releases import DESIGNS
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.slot_buffer import Slots
@@ -24,8 +24,8 @@ GRID_RULES = (
     grids.checkpoint_grid,
     grids.track_grid,
     grids.track_interval,
-    configuration.chunk_and_page_fit,
-    configuration.interval_is_whole_configured_pages,
+    guards.chunk_and_page_fit,
+    guards.interval_is_whole_configured_pages,
 )
 # Rules of a grid and two depths, the second above the first.
 DEPTH_RULES = {

@@ -20,8 +20,8 @@ from typing import Any
 from generators.common.errors import BadInput
 from generators.search.user_design.rule import OwnRule, executed
 from generators.search.user_design.source_files import Executed
-from spec.sglang.configuration import Guard
-from spec.sglang.releases import CURRENT, Design, ExtendRule, UnknownDesign, design_named
+from spec.engine import Guard, UnknownDesign
+from spec.sglang.releases import CURRENT, Design, ExtendRule, design_named
 
 _GUARD = "guard_"
 _OF_AN_EXTEND = {f"extend_{name}": name for name in ("depth", "donates")}

@@ -30,6 +30,7 @@ from generators.search.representative import ranks, written_first
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.producers import own_classes, with_a_period
 from generators.search.user_design.rule import OwnRule
+from spec.engine import Guard
 from spec.numbers import both, either, largest, lcm, negation, smallest
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -38,7 +39,6 @@ from spec.sglang.checkpoints import (
     node_of,
     verify_checkpoint,
 )
-from spec.sglang.configuration import Guard
 from spec.sglang.releases import Design, current
 from spec.sglang.rules import grids
 

@@ -2,7 +2,7 @@
 
 from spec.numbers import both
 from spec.sglang.checkpoints import extend_checkpoint
-from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.releases import current
 from spec.sglang.rules import extend, grids
 from spec.sglang.theorems.library import theorem

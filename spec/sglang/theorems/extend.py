@@ -2,7 +2,7 @@
 
 from spec.numbers import both, divides, implies, negation
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
-from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.rules import cuts, extend, grids, insert, lookup
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement

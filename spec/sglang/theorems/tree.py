@@ -8,7 +8,7 @@ from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, divides, either, implies
 from spec.sglang.checkpoints import Checkpoint, extend_checkpoint, node_of
-from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.rules import grids, lookup, tree
 from spec.sglang.rules.tree import ROOT, Node
 from spec.sglang.theorems.library import having, theorem

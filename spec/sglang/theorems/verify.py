@@ -2,7 +2,7 @@
 
 from spec.numbers import both, divides, either, implies, negation, smallest
 from spec.sglang.checkpoints import node_of, verify_checkpoint, verify_label
-from spec.sglang.configuration import interval_covers_draft_tokens
+from spec.sglang.guards import interval_covers_draft_tokens
 from spec.sglang.rules import grids, slots, verify
 from spec.sglang.theorems.library import theorem
 from spec.theorem import Statement

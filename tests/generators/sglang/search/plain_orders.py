@@ -25,7 +25,8 @@ from generators.sglang.search.classify import code_of, is_wrong
 from generators.sglang.search.moves import NEVER_CHUNKED, Move
 from spec.records import replace
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, current, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, current, design_named
 from spec.sglang.rules import grids, lookup
 from spec.sglang.scheduler import PROMPT, VERIFY, Request, Scheduler, Write
 
