@@ -58,7 +58,7 @@ def one_checkpoint_in_a_period_lands_on_a_node(design, c, grid, k):
 @theorem("grids")
 def the_configured_page_guard_does_not_imply_a_safe_interval(design, c, pages):
     """An interval of whole configured pages passes the engine's guard, and yet its first checkpoint misses its
-    node whenever dcp_size does not divide that number of pages: the witness is such a guards."""
+    node whenever dcp_size does not divide that number of pages: the witness is such a configuration."""
     interval = c.mamba_track_interval
     node = insert.node_depth(grids.tree_page(c), interval, interval)
     return Statement(
@@ -119,7 +119,7 @@ def a_divisor_of_the_interval_gives_a_divisor_of_the_track_grid(design, c, divis
 @theorem("grids")
 def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorter):
     """One token less than a multiple of the checkpoint grid gives a coarser track grid than the multiple: at least
-    twice the shorter interval.  The witness is such a guards."""
+    twice the shorter interval.  The witness is such a configuration."""
     interval, grid = c.mamba_track_interval, grids.checkpoint_grid(c)
     coarser = grids.track_grid(having(c, mamba_track_interval=shorter))
     return Statement(

@@ -1,10 +1,9 @@
-"""What SGLang brings to its theorems: the fields of a configuration, realistic values, its designs."""
+"""The library of theorems about SGLang, with configurations that a person would write."""
 
-from dataclasses import asdict
 from typing import Any
 
-from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
-from spec.sglang.releases import CURRENT, design_named
+from spec.sglang.engine import ENGINE
+from spec.sglang.releases import CURRENT
 from spec.theorem import Library, Setting
 
 
@@ -33,22 +32,12 @@ REALISTIC = (
     _configuration(128, 4, 512, 64, 4),
 )
 
-LIBRARY = Library(
-    Setting(
-        fields={
-            name: 0 if name == "speculative_num_draft_tokens" else 1 for name in NUMERIC_FIELDS
-        },
-        constants={k: v for k, v in asdict(Configuration()).items() if k not in NUMERIC_FIELDS},
-        realistic=REALISTIC,
-        design=design_named,
-        right=CURRENT,
-    )
-)
+LIBRARY = Library(Setting(engine=ENGINE, realistic=REALISTIC, right=CURRENT))
 theorem = LIBRARY.theorem
 
 
 class _Having:
-    """A configuration of which some fields are known."""
+    """A configuration with other values in some of its fields."""
 
     def __init__(self, c: Any, fields: dict[str, Any]):
         self._c, self._fields = c, fields
@@ -59,5 +48,5 @@ class _Having:
 
 
 def having(c: Any, **fields: Any) -> Any:
-    """The configuration with these fields, which are not numbers, in place of its own."""
+    """The configuration with these values in place of its own; a field read only where it is replaced is no parameter."""
     return _Having(c, fields)
