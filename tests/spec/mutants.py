@@ -29,7 +29,7 @@ from spec.sglang.rules import (
     verify,
 )
 from spec.sglang.theorems import LIBRARY
-from spec.sglang.theorems import life as life_theorems
+from spec.sglang.theorems import slot_invariants as forms
 from spec.sglang.theorems.library import having
 from spec.theorem import Library, Statement, Theorem
 
@@ -99,7 +99,7 @@ def behind(held) -> FunctionType:
 
 def statement(state) -> Theorem:
     """A theorem outside the library."""
-    return Library(LIBRARY.setting).theorem("equivalence", least=life_theorems.LEAST)(state)
+    return Library(LIBRARY.setting).theorem("equivalence", least=forms.LEAST)(state)
 
 
 # The statements by which mutants are equivalent.
@@ -138,15 +138,15 @@ def a_lazy_boundary_was_written_to_the_next_entry(
     design, c, next_entry, second, label, kept, new, written, written_before, completed, ahead
 ):
     """Where a result labels, the entry it moves to is the next one already."""
-    c = having(c, **life_theorems.LAZY)
+    c = having(c, **forms.LAZY)
     grid, end = design.grid("decode", c), completed + 1
-    before = life_theorems.lazy(next_entry, second, label, kept, new, written, written_before)
+    before = forms.lazy(next_entry, second, label, kept, new, written, written_before)
     after = slot_buffer.step_completed(design, c, before, end, ahead)
     boundary = choose(divides(grid, end), end, slots.NO_DEPTH)
     return Statement(
         {
             "the_grid_is_above_one_token": grid > 1,
-            "the_invariant_held": life_theorems.lazy_invariant(before, completed, boundary),
+            "the_invariant_held": forms.lazy_invariant(before, completed, boundary),
         },
         after.next == before.next,
     )

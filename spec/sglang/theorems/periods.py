@@ -23,7 +23,7 @@ from spec.sglang.rules import grids
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.slot_buffer import Slots
 from spec.sglang.theorems.library import having, theorem
-from spec.sglang.theorems.life import EAGER, LAZY
+from spec.sglang.theorems.slot_invariants import EAGER, LAZY
 from spec.theorem import Statement
 
 LEAST = dict.fromkeys(
