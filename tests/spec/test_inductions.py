@@ -128,8 +128,8 @@ STEP_COMPLETED = (
     _of("a_step_without_overlap_keeps_its_label_true", forms.single),
 )
 VERIFIES = (
-    _of("an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross", forms.eager),
-    _of("an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross", _VERIFIES),
+    _of("an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid", forms.eager),
+    _of("an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid", _VERIFIES),
     _of(
         "a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_grid",
         forms.single,
@@ -153,7 +153,7 @@ FINISH = (
 )
 VERIFIED_END = (
     _of(
-        "a_verify_that_finishes_donates_the_state_of_a_label_if_no_two_in_a_row_cross",
+        "a_verify_that_finishes_donates_a_labelled_state_unless_two_in_a_row_cross_the_grid",
         forms.eager,
     ),
     _of("a_lazy_verify_that_finishes_donates_the_state_of_the_label_before", _VERIFIES),
@@ -585,8 +585,8 @@ class WatchedTree(Tree):
 
 
 RESUMED = (
-    "without_dcp_a_prompt_that_is_cut_on_a_page_hangs_its_state_on_the_node_of_its_depth",
-    "under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_depth",
+    "without_dcp_a_prompt_that_is_cut_on_a_page_is_inserted_at_the_depth_of_its_state",
+    "under_dcp_a_prompt_that_is_cut_anywhere_is_inserted_at_the_depth_of_its_state",
 )
 
 

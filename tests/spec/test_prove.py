@@ -113,19 +113,19 @@ MUTANTS = [
         slots,
         "swap_follows_the_lookahead",
         lambda g, n, a: divides(g, n + 1),
-        "a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays",
+        "a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged",
     ),
     (
         slots,
         "swap_follows_the_lookahead",
         lambda g, n, a: divides(g, n) == (a == 1),
-        "a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays",
+        "a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged",
     ),
     (
         slots,
         "swap_follows_the_lookahead",
         lambda g, n, a: n >= 1,
-        "a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays",
+        "a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged",
     ),
     (
         insert,
@@ -170,7 +170,7 @@ MUTANTS = [
         extend,
         "absolute_depth",
         lambda g, p, e: (e - 1) // g * g,
-        "under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it",
+        "under_dcp_an_extend_from_a_cut_on_the_cache_chunk_misses_no_depth",
     ),
     (extend, "forces_intermediate", lambda s, p, e, d: e >= 0, "the_row_read_exists"),
     (extend, "tracked_length", lambda s, p, e, d: d + 1, "the_row_read_exists"),
@@ -254,13 +254,13 @@ MUTANTS = [
         extend,
         "absolute_donates",
         lambda g, c, p, e: both(e // g * g > p, divides(g, e // g * g - p)),
-        "an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk",
+        "an_absolute_extend_donates_nothing_exactly_from_a_prefix_off_the_cache_chunk",
     ),
     (
         extend,
         "absolute_donates",
         lambda g, c, p, e: both(e // g * g > p, divides(c, p), e - p >= g),
-        "under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it",
+        "under_dcp_an_extend_from_a_cut_on_the_cache_chunk_misses_no_depth",
     ),
     (
         extend,
@@ -290,7 +290,7 @@ MUTANTS = [
         extend,
         "keeps_branching_point",
         lambda c, p, t, b: both(b > p, b + c < t, divides(c, b - p)),
-        "a_branching_point_told_from_a_donated_node_is_kept",
+        "an_extend_from_a_donated_node_keeps_its_branching_point",
     ),
     (
         extend,
@@ -302,7 +302,7 @@ MUTANTS = [
         verify,
         "saved_step",
         lambda g, p, a: (p + a) // g * g - p - 1,
-        "the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed",
+        "the_saved_step_is_always_an_accepted_one",
     ),
     (
         verify_theorems,
@@ -338,7 +338,7 @@ MUTANTS = [
         slots,
         "a_verify_may_cross",
         lambda g, c, n: verify.crosses(g, c, 2 * n + 1),
-        "no_slot_is_planned_without_a_crossing_within_reach",
+        "a_second_slot_is_planned_only_if_a_verify_can_cross_the_grid",
     ),
     (
         slots,
@@ -356,25 +356,25 @@ MUTANTS = [
         slots,
         "label_cut_to_the_key",
         lambda k, n, p: k,
-        "an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key",
+        "an_old_finish_has_a_state_beyond_its_node_exactly_where_the_label_passes_the_key",
     ),
     (
         lookup,
         "longest_given",
         lambda t, n: n // t * t,
-        "a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it",
+        "a_request_matches_a_node_exactly_if_its_prompt_goes_beyond_it",
     ),
     (
         lookup,
         "is_told",
         lambda b, n: b >= n,
-        "a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have",
+        "the_branching_point_is_a_depth_that_a_node_can_have",
     ),
     (
         lookup,
         "branching_point",
         lambda g, h: (h - 1) // g * g,
-        "the_last_depth_on_the_grid_within_the_hit_is_told",
+        "the_branching_point_is_the_last_depth_on_the_grid_within_the_hit",
     ),
     (
         grids,
@@ -398,13 +398,13 @@ MUTANTS = [
         grids,
         "track_grid",
         product_grid,
-        "the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid",
+        "the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid",
     ),
     (
         grids,
         "track_grid",
         lambda c: 2 * lcm(grids.checkpoint_grid(c), grids.track_interval(c)),
-        "every_depth_on_all_grids_is_snapshotted",
+        "a_snapshot_is_taken_of_every_depth_on_all_grids",
     ),
     (
         grids,
@@ -416,7 +416,7 @@ MUTANTS = [
         checkpoints,
         "misplaced",
         lambda d, c, k: both(k.saved, checkpoints.node_of(d, c, k) != k.state),
-        "a_state_below_one_tree_page_is_lost_and_not_misplaced",
+        "a_state_below_one_tree_page_is_not_cached",
     ),
     (
         checkpoints,
@@ -424,13 +424,13 @@ MUTANTS = [
         lambda d, c, k: both(
             checkpoints.node_of(d, c, k) > 0, checkpoints.node_of(d, c, k) != k.state
         ),
-        "a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first",
+        "beyond_the_first_page_a_raw_checkpoint_has_the_wrong_prefix_exactly_off_the_tree_page",
     ),
     (
         checkpoints,
         "misplaced",
         lambda d, c, k: both(k.saved, checkpoints.node_of(d, c, k) > k.state),
-        "one_of_two_successive_raw_checkpoints_is_misplaced",
+        "one_of_two_successive_raw_checkpoints_has_the_wrong_prefix",
     ),
     (
         decode,
@@ -498,7 +498,7 @@ def test_a_rule_changed_at_run_time_turns_its_theorem_red(
 WRONG_DESIGNS = [
     (
         {"decode_grid": lambda c: 2 * grids.track_grid(c)},
-        "every_depth_on_all_grids_is_snapshotted",
+        "a_snapshot_is_taken_of_every_depth_on_all_grids",
     ),
     (
         {"decode_grid": forgets_the_chunk},

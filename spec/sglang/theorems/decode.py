@@ -48,7 +48,7 @@ def a_raw_interval_is_safe_only_if_the_tree_page_divides_it(design, c):
 
 
 @theorem("decode")
-def every_depth_on_all_grids_is_snapshotted(design, c, seq_len):
+def a_snapshot_is_taken_of_every_depth_on_all_grids(design, c, seq_len):
     """A decode step that reaches a depth on tree page, cache chunk and interval takes a snapshot of that depth."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
@@ -83,7 +83,7 @@ def a_later_extend_from_a_decode_checkpoint_misses_no_depth(design, c, prefix, t
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
+def a_state_below_one_tree_page_is_not_cached(design, c, seq_len):
     """A snapshot before the first tree page is full hangs on no node, so that nobody is given it."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
@@ -96,7 +96,7 @@ def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first(design, c, seq_len):
+def beyond_the_first_page_a_raw_checkpoint_has_the_wrong_prefix_exactly_off_the_tree_page(design, c, seq_len):
     """From the first full tree page on, what is misplaced is each snapshot on the interval, and nothing else, at a depth
     that the tree page does not divide."""
     page, checkpoint = grids.tree_page(c), decode_checkpoint(design, c, seq_len)
@@ -109,7 +109,7 @@ def a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first(des
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def one_of_two_successive_raw_checkpoints_is_misplaced(design, c, k):
+def one_of_two_successive_raw_checkpoints_has_the_wrong_prefix(design, c, k):
     """Where the tree page does not divide the interval, of two successive checkpoints beyond it one is misplaced."""
     interval, page = grids.track_interval(c), grids.tree_page(c)
     depth = interval * k

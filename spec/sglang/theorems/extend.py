@@ -129,7 +129,7 @@ def a_relative_extend_replays_what_its_prefix_has_beyond_a_page(design, c, prefi
 
 
 @theorem("extend", least={"prefix": 0})
-def an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk(design, c, prefix, tokens):
+def an_absolute_extend_donates_nothing_exactly_from_a_prefix_off_the_cache_chunk(design, c, prefix, tokens):
     """An extend that passes a depth on the absolute grid donates exactly if its prefix is on the cache chunk."""
     end, grid, chunk = prefix + tokens, grids.checkpoint_grid(c), grids.cache_chunk_size(c)
     return Statement(
@@ -141,7 +141,7 @@ def an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk(design,
 @theorem(
     "extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.20"), least={"prefix": 0}
 )
-def under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it(design, c, prefix, tokens, depth):
+def under_dcp_an_extend_from_a_cut_on_the_cache_chunk_misses_no_depth(design, c, prefix, tokens, depth):
     """Under DCP, an extend from a cut on the cache chunk that passes a depth on the checkpoint grid donates that one
     or a later, itself on the grid, so that no extend of a follower from there starves."""
     end, grid = prefix + tokens, grids.checkpoint_grid(c)
@@ -208,7 +208,7 @@ def a_branching_point_beyond_the_depth_that_is_donated_is_not_kept(
 
 
 @theorem("extend", least={"prefix": 0, "hit": 0})
-def a_branching_point_told_from_a_donated_node_is_kept(design, c, prefix, tokens, hit):
+def an_extend_from_a_donated_node_keeps_its_branching_point(design, c, prefix, tokens, hit):
     """An extend from a depth on the donation grid keeps the branching point it is told, if the hit ends before it does."""
     grid = design.grid("extend", c)
     point = lookup.branching_point(grid, hit)
@@ -320,7 +320,7 @@ def an_extend_of_a_whole_grid_donates_without_dcp(design, c, prefix, tokens):
     refuted_by=("sglang-0.5.18",),
     least={"prefix": 0},
 )
-def a_guarded_extend_hangs_on_the_node_of_its_recorded_depth(design, c, prefix, tokens):
+def with_the_insert_guard_an_extend_is_inserted_at_its_recorded_depth(design, c, prefix, tokens):
     """With the insert-time guard, what hangs on a node is recorded for just the depth of that node."""
     checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
     node = node_of(design, c, checkpoint)
@@ -331,7 +331,7 @@ def a_guarded_extend_hangs_on_the_node_of_its_recorded_depth(design, c, prefix, 
 
 
 @theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
-def an_old_extend_with_a_wrong_row_is_misplaced_even_from_the_tree_page(design, c, prefix, tokens):
+def an_old_extend_with_a_wrong_row_has_the_wrong_prefix_even_from_the_tree_page(design, c, prefix, tokens):
     """A state of other tokens than its node's is misplaced, though the depth recorded for it is the node's."""
     checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
     return Statement(

@@ -140,7 +140,7 @@ def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorte
 
 
 @theorem("grids")
-def the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid(design, c, times):
+def the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid(design, c, times):
     """Decode checkpoints are sparser than asked for by the checkpoint grid over what it shares with the interval,
     and so at most by the checkpoint grid itself."""
     interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
@@ -152,7 +152,7 @@ def the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid(
 
 
 @theorem("grids")
-def the_cache_chunk_is_not_needed_to_name_a_depth_and_keeps_one_in_so_many(design, c, grid, k):
+def the_cache_chunk_is_not_needed_for_a_node_and_makes_checkpoints_rarer(design, c, grid, k):
     """Each multiple of the grid of tree page and interval has a node; those on the track grid are one in the part of
     the cache chunk that this grid does not share."""
     chunk, depth = grids.cache_chunk_size(c), k * grid

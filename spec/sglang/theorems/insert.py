@@ -58,7 +58,7 @@ def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
     refuted_by=("sglang-0.5.22", "sglang-0.5.23"),
     least={"previous": 0},
 )
-def an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key(
+def an_old_finish_has_a_state_beyond_its_node_exactly_where_the_label_passes_the_key(
     design, c, key, label, previous
 ):
     """Under a label cut to the key, a state whose label is whole tree pages lies beyond its node exactly if that label

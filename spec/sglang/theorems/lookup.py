@@ -7,7 +7,7 @@ from spec.theorem import Statement
 
 
 @theorem("lookup", least={"node": 0})
-def a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it(design, c, prompt, node):
+def a_request_matches_a_node_exactly_if_its_prompt_goes_beyond_it(design, c, prompt, node):
     """Of a prompt whole tree pages are given, and a node within them exactly if the prompt is longer than it is deep:
     a prompt of a node's own depth is not given that node."""
     page = grids.tree_page(c)
@@ -19,7 +19,7 @@ def a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it(design, c, p
 
 
 @theorem("lookup", refuted_by=("sglang-0.5.17",), least={"pages": 0, "node": 0})
-def a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have(design, c, pages, node):
+def the_branching_point_is_a_depth_that_a_node_can_have(design, c, pages, node):
     """The branching point that a follower is told, of a hit of so many tree pages, is the depth of the node it hangs
     on, and beyond the node given."""
     page = grids.tree_page(c)
@@ -31,7 +31,7 @@ def a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have(design, c, page
 
 
 @theorem("lookup", least={"hit": 0, "depth": 0, "node": 0})
-def the_last_depth_on_the_grid_within_the_hit_is_told(design, c, hit, node, depth):
+def the_branching_point_is_the_last_depth_on_the_grid_within_the_hit(design, c, hit, node, depth):
     """Where a depth on the donation grid lies beyond the node given and within the hit, the last such depth is told:
     the hit ends less than one grid beyond it."""
     grid = design.grid("extend", c)

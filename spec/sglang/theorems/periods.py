@@ -43,7 +43,7 @@ def _later(a: Checkpoint, b: Checkpoint, shift: Any) -> Truth:
 
 
 @theorem("periods", least=LEAST)
-def a_verify_saves_the_same_whole_grids_later(design, c, pre, accepted, shift):
+def a_verify_whole_grids_later_saves_the_same_draft_step(design, c, pre, accepted, shift):
     """A verify that starts whole verify grids later saves the state of the same draft step, as much deeper."""
     first = verify_checkpoint(design, c, pre, accepted)
     later = verify_checkpoint(design, c, pre + shift, accepted)
@@ -54,7 +54,7 @@ def a_verify_saves_the_same_whole_grids_later(design, c, pre, accepted, shift):
 
 
 @theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
-def a_verify_labels_the_same_whole_grids_later_from_the_first_period_on(
+def a_verify_whole_grids_later_labels_a_depth_as_much_later(
     design, c, pre, accepted, retained, shift
 ):
     """Up to 0.5.21 a label looks for a boundary from all accepted tokens before the end; once that is no longer
@@ -72,7 +72,7 @@ def a_verify_labels_the_same_whole_grids_later_from_the_first_period_on(
 
 
 @theorem("periods", least=LEAST)
-def a_second_slot_is_planned_alike_whole_grids_later(design, c, committed, shift):
+def whole_grids_later_a_second_slot_is_planned_alike(design, c, committed, shift):
     """Whether a lazy request plans a second slot does not change by whole verify grids."""
     grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     plans = current(design.verify_plans)
@@ -83,7 +83,7 @@ def a_second_slot_is_planned_alike_whole_grids_later(design, c, committed, shift
 
 
 @theorem("periods", least=LEAST)
-def a_step_snapshots_labels_and_swaps_alike_whole_grids_later(design, c, seq_len, lookahead, shift):
+def whole_grids_later_a_step_snapshots_labels_and_swaps_alike(design, c, seq_len, lookahead, shift):
     """A decode step whole decode grids later snapshots and swaps as the first one, and labels as much deeper."""
     grid = design.grid("decode", c)
     snapshots, swaps, label = (
@@ -102,7 +102,7 @@ def a_step_snapshots_labels_and_swaps_alike_whole_grids_later(design, c, seq_len
 
 
 @theorem("periods", least=LEAST)
-def an_extend_donates_the_same_whole_grids_later(design, c, prefix, end, shift):
+def whole_grids_later_an_extend_donates_a_depth_as_much_later(design, c, prefix, end, shift):
     """An extend whole donation grids later donates where the first one does, the state of as much deeper a depth."""
     first = extend_checkpoint(design, c, prefix, end)
     later = extend_checkpoint(design, c, prefix + shift, end + shift)
@@ -115,7 +115,7 @@ def an_extend_donates_the_same_whole_grids_later(design, c, prefix, end, shift):
 
 
 @theorem("periods", least=LEAST)
-def a_donation_ends_wrong_alike_whole_pages_later_once_a_node_is_as_short(
+def whole_pages_later_a_donation_is_wrong_exactly_if_this_one_is(
     design, c, depth, key, state, shift
 ):
     """A donation whole tree pages later ends on a wrong node where the first one does, if that one has a node."""
@@ -142,7 +142,7 @@ def a_label_that_the_key_reaches_is_donated_whatever_the_key(design, c, key, lab
 
 
 @theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
-def a_label_to_come_lies_beyond_a_verify_before_what_has_a_result(
+def a_later_label_is_less_than_one_verify_before_the_last_result(
     design, c, pre, accepted, retained
 ):
     """What the result of a verify labels, if it does, is deeper than one verify before that one's start."""
@@ -157,7 +157,7 @@ def a_label_to_come_lies_beyond_a_verify_before_what_has_a_result(
 
 
 @theorem("periods", least=LEAST)
-def a_state_before_the_page_of_a_label_is_never_its_own(design, c, depth, state):
+def a_state_before_the_tree_page_of_its_label_is_always_wrong(design, c, depth, state):
     """A state that ends before the tree page of a depth is wrong under that depth, how far before it may be."""
     page = grids.tree_page(c)
     checkpoint = Checkpoint(True, True, depth, state, depth)
@@ -189,7 +189,7 @@ def _entries(*entries: Any) -> dict[str, Truth]:
 
 
 @theorem("periods", least=LEAST)
-def an_eager_step_does_not_tell_the_two_slots_apart(
+def an_eager_step_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead
 ):
     """With the two entries exchanged a launch and a result of a step leave what they leave, exchanged."""
@@ -209,7 +209,7 @@ def an_eager_step_does_not_tell_the_two_slots_apart(
 
 
 @theorem("periods", least=LEAST)
-def a_lazy_step_does_not_tell_the_two_slots_apart(
+def a_lazy_step_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
 ):
     """With the two entries of a lazy request exchanged a launch and a result leave what they leave, exchanged."""
@@ -237,7 +237,7 @@ def _verified(design: Any, c: Any, slots: Slots, lengths: tuple[Any, ...], fails
 
 
 @theorem("periods", least=LEAST)
-def an_eager_verify_does_not_tell_the_two_slots_apart(
+def an_eager_verify_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, pre, accepted, retained
 ):
     """With the two entries exchanged a verify leaves what it leaves, exchanged."""
@@ -249,7 +249,7 @@ def an_eager_verify_does_not_tell_the_two_slots_apart(
 
 
 @theorem("periods", least=LEAST)
-def a_lazy_verify_does_not_tell_the_two_slots_apart(
+def a_lazy_verify_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, committed, pre, accepted, retained, fails
 ):
     """With the two entries of a lazy request exchanged a verify leaves what it leaves, exchanged."""
@@ -261,7 +261,7 @@ def a_lazy_verify_does_not_tell_the_two_slots_apart(
 
 
 @theorem("periods", least=LEAST)
-def a_finish_does_not_tell_the_two_slots_apart(
+def a_finish_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, key
 ):
     """What a finished request donates does not depend on which of the entries it is in."""

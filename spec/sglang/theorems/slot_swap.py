@@ -33,7 +33,7 @@ def a_boundary_swaps_the_slots_exactly_once(design, c, seq_len, earlier, own):
 
 
 @theorem("slots", least={"earlier": 0, "own": 0})
-def a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays(
+def a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged(
     design, c, seq_len, earlier, own
 ):
     """Under the released rule the result before a boundary swaps if a step was launched ahead of it, the boundary's own

@@ -122,7 +122,7 @@ def an_eager_finish_donates_the_state_of_its_label(design, c, slots, label, comp
 
 
 @slots_theorem(EAGER_SLOTS, proved_for=COMPLETED_SWAP, written=0)
-def a_completed_boundary_is_labelled_and_leaves_the_one_before_in_the_other_entry(
+def a_completed_boundary_is_labelled_and_the_checkpoint_before_it_stays_in_the_other_slot(
     design, c, slots, label, kept, seq_len, ahead
 ):
     """No boundary passes without a label; the label before it is remembered, with its state in the other entry."""
@@ -142,7 +142,7 @@ def a_completed_boundary_is_labelled_and_leaves_the_one_before_in_the_other_entr
 
 
 @slots_theorem(EAGER_SLOTS, refuted_by=RELEASES[:1])
-def a_result_keeps_the_entry_that_its_own_step_wrote(design, c, before, seq_len):
+def a_result_keeps_the_slot_that_its_own_step_wrote(design, c, before, seq_len):
     """Where the result before a boundary comes between its launch and the next one, the boundary's result keeps the entry
     that it was written to, on a grid of one token as well, where the step ahead is another boundary."""
     slots = slot_buffer.step_launched(design, c, before, seq_len)
@@ -192,7 +192,7 @@ def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
 
 
 @slots_theorem(EAGER_SLOTS, written=0, written_before=0)
-def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
+def a_later_prompt_checkpoint_leaves_the_earlier_one_in_its_slot(
     design, c, slots, kept, wanted, depth, state
 ):
     """The checkpoint of a later chunk of a prompt leaves the state of an earlier one where it is."""
@@ -208,7 +208,7 @@ def a_prompts_checkpoint_leaves_the_one_before_in_its_entry(
 
 
 @slots_theorem(EAGER_SLOTS, proved_for="sglang-0.5.17", written=0, written_before=0)
-def a_release_that_derives_what_it_keeps_keeps_what_a_prompt_wrote(
+def deriving_the_kept_slot_preserves_the_prompt_checkpoint(
     design, c, slots, wanted, depth, state
 ):
     """The entry that 0.5.17 derives from the next one is that of the checkpoint a prompt has just written."""

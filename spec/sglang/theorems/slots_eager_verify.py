@@ -27,7 +27,7 @@ def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, se
 
 
 @slots_theorem(EAGER_SLOTS)
-def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
+def an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid(
     design, c, slots, label, kept, pre, accepted, following
 ):
     """With a verify in flight or none, launching another one and processing the result leave the label with its own
@@ -57,7 +57,7 @@ def an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross(
 
 
 @slots_theorem(EAGER_SLOTS, refuted_by=KEEPING_A_STALE_LABEL)
-def a_verify_that_finishes_donates_the_state_of_a_label_if_no_two_in_a_row_cross(
+def a_verify_that_finishes_donates_a_labelled_state_unless_two_in_a_row_cross_the_grid(
     design, c, slots, label, pre, accepted, following, retained, key
 ):
     """What a request donates whose last result is a verify's, another one in flight behind it or none, is the state of its

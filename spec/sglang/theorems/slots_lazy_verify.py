@@ -110,7 +110,7 @@ def a_prompts_result_keeps_the_invariant_of_lazy_verifies_and_donates_its_own_st
 
 
 @slots_theorem(BETWEEN_VERIFIES)
-def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
+def a_lazy_verify_labels_the_boundary_it_passes_and_frees_the_other_slot(
     design, c, slots, pre, accepted, depth
 ):
     """A boundary that a lazy verify passes is labelled, and one slot is held behind it."""
@@ -128,7 +128,7 @@ def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
 
 
 @slots_theorem(BETWEEN_VERIFIES)
-def a_plan_far_from_a_boundary_changes_nothing(design, c, slots, label, number, distance, fails):
+def planning_a_verify_far_from_a_boundary_changes_nothing(design, c, slots, label, number, distance, fails):
     """Where the next boundary is beyond two verifies, a plan takes no slot, forgets no label and leaves the entry."""
     grid = design.grid("verify", c)
     planned, entry = slot_buffer.verify_planned(
@@ -149,7 +149,7 @@ def a_plan_far_from_a_boundary_changes_nothing(design, c, slots, label, number, 
 
 
 @slots_theorem(BETWEEN_VERIFIES)
-def a_plan_takes_a_second_slot_only_if_none_is_held_and_one_can_be_had(
+def planning_a_verify_takes_a_second_slot_only_if_none_is_held_and_one_is_free(
     design, c, slots, second, label, committed, fails
 ):
     """Where a second slot is held nothing is allocated, so that nothing fails and no label is forgotten; where none is
@@ -167,7 +167,7 @@ def a_plan_takes_a_second_slot_only_if_none_is_held_and_one_can_be_had(
 
 
 @slots_theorem(BETWEEN_VERIFIES, refuted_by=KEEPING_A_STALE_LABEL)
-def an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross(
+def an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid(
     design, c, slots, planned, pre, accepted, following, fails
 ):
     """With a lazy verify in flight or none, launching the next one and processing the result leave the label with its own

@@ -167,7 +167,7 @@ def _resumed(
     refuted_by=("sglang-0.5.17", "sglang-0.5.18"),
     least=_LEAST,
 )
-def an_old_prompt_that_is_not_cut_hangs_its_state_on_the_node_of_its_depth(
+def an_old_prompt_that_is_not_cut_is_inserted_at_the_depth_of_its_state(
     design, c, prefix, given, tokens, held
 ):
     """In 0.5.19 and 0.5.20 a prompt that goes on in one piece from the node it is given donates to the node of its
@@ -189,7 +189,7 @@ def an_old_prompt_that_is_not_cut_hangs_its_state_on_the_node_of_its_depth(
     refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.19", "sglang-0.5.20"),
     least=_LEAST,
 )
-def under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_depth(
+def under_dcp_a_prompt_that_is_cut_anywhere_is_inserted_at_the_depth_of_its_state(
     design, c, prefix, given, cut, tokens, held
 ):
     """Under DCP a chunk of a prompt, the first from the node given or a later one from wherever the prompt was cut,
@@ -207,7 +207,7 @@ def under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_d
 
 
 @theorem("tree", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least=_LEAST)
-def without_dcp_a_prompt_that_is_cut_on_a_page_hangs_its_state_on_the_node_of_its_depth(
+def without_dcp_a_prompt_that_is_cut_on_a_page_is_inserted_at_the_depth_of_its_state(
     design, c, prefix, given, cut, tokens, held
 ):
     """Without DCP a chunk of a prompt, the first from the node given or a later one from a cut on a page, donates to the

@@ -48,7 +48,7 @@ def no_depth_on_the_grid_is_passed_unsaved(design, c, pre, accepted, depth):
 
 
 @theorem("verify", least={"pre": 0, "accepted": 0})
-def the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed(design, c, pre, accepted):
+def the_saved_step_is_always_an_accepted_one(design, c, pre, accepted):
     """The saved step is one of the accepted ones whatever is crossed, and the clamp is idle where the grid is."""
     grid = design.grid("verify", c)
     step = verify.saved_step(grid, pre, accepted)
@@ -165,7 +165,7 @@ def the_planned_window_covers_every_crossing_one_verify_ahead(design, c, committ
 
 
 @theorem("verify", least={"committed": 0})
-def no_slot_is_planned_without_a_crossing_within_reach(design, c, committed):
+def a_second_slot_is_planned_only_if_a_verify_can_cross_the_grid(design, c, committed):
     """Where a second slot is planned, some verify at most one ahead of what is committed does cross the grid."""
     grid, draft_tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     depth = verify.tracking_point(grid, committed, 2 * draft_tokens)
@@ -186,7 +186,7 @@ def no_slot_is_planned_without_a_crossing_within_reach(design, c, committed):
     refuted_by=("sglang-0.5.18",),
     least={"pre": 0},
 )
-def a_guarded_verify_hangs_on_no_other_node(design, c, pre, accepted):
+def with_the_insert_guard_a_verify_is_inserted_at_its_own_depth_or_not_at_all(design, c, pre, accepted):
     """With the insert-time guard, a verify on the raw interval leaves its state on its own node or on none."""
     checkpoint = verify_checkpoint(design, c, pre, accepted)
     node = node_of(design, c, checkpoint)
