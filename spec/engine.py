@@ -1,8 +1,8 @@
 """What an engine brings to the model, and the one registry of engines.
 
 An engine is a set of sibling packages that bear its name: `spec.NAME`, `generators.NAME`, `gpu_checks.NAME`.  Each has a
-module `engine` whose `ENGINE` says what that room needs of it.  Nothing outside those packages imports them: whoever
-needs an engine asks for it by its name, which every design and every case carries.
+module `engine` whose `ENGINE` has what that room needs of it.  Nothing outside those packages imports them: an engine
+is asked for by its name, which every design and every case carries.
 """
 
 from __future__ import annotations

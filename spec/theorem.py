@@ -98,7 +98,7 @@ class _Recorder:
 class Theorem:
     """A claim that holds for all configurations and lengths that satisfy its hypotheses.
 
-    `lengths`: its further parameters with the least value of each (tokens, or steps where it says so);
+    `lengths`: its further parameters with the least value of each (tokens, or steps where the claim names steps);
     `refuted_by`: designs known to be wrong on which it must fail; `proved_for`: the design it holds for,
     where that is not the setting's.
     """

@@ -512,7 +512,7 @@ OF_RULES: tuple[Mutant, ...] = (
     Mutant("a completed length forgets the steps ahead", "decode.completed_length", "committed - lookahead", "committed"),
     Mutant("a branching point counted from the start", "extend.keeps_branching_point", "point - prefix", "point"),
     Mutant("a follower is given its last token", "lookup.longest_given", "prompt - 1", "prompt"),
-    Mutant("a follower is told of the node it has", "lookup.is_told", "point > node", "point >= node"),
+    Mutant("a follower is told of the node it has", "lookup.is_branching_point", "point > node", "point >= node"),
     Mutant("a branching point one unit early", "lookup.branching_point", "hit // grid", "(hit - 1) // grid"),
     Mutant("a step forgets the entry before", "slot_buffer.step_launched", "written_before=slots.written", "written_before=slots.next"),
     Mutant("a result takes a step ahead for its own", "slot_buffer.step_completed", "choose(written_ahead, slots.written_before, slots.written)", "slots.written"),

@@ -128,8 +128,13 @@ STEP_COMPLETED = (
     _of("a_step_without_overlap_keeps_its_label_true", forms.single),
 )
 VERIFIES = (
-    _of("an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid", forms.eager),
-    _of("an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid", _VERIFIES),
+    _of(
+        "an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid", forms.eager
+    ),
+    _of(
+        "an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid",
+        _VERIFIES,
+    ),
     _of(
         "a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_grid",
         forms.single,

@@ -366,7 +366,7 @@ MUTANTS = [
     ),
     (
         lookup,
-        "is_told",
+        "is_branching_point",
         lambda b, n: b >= n,
         "the_branching_point_is_a_depth_that_a_node_can_have",
     ),

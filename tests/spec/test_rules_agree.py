@@ -58,7 +58,7 @@ DEPTH_RULES = {
     "keeps_branching_point": lambda g, a, b: extend.keeps_branching_point(g, a, b, a + g),
     "longest_given": lambda g, a, b: lookup.longest_given(g, b),
     "branching_point": lambda g, a, b: lookup.branching_point(g, b),
-    "is_told": lambda g, a, b: lookup.is_told(b - g, a),
+    "is_branching_point": lambda g, a, b: lookup.is_branching_point(b - g, a),
     "label_within_the_key": lambda g, a, b: slots.label_within_the_key(a, b, g),
     "a_verify_may_cross": slots.a_verify_may_cross,
 }

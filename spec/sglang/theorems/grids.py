@@ -141,7 +141,7 @@ def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorte
 
 @theorem("grids")
 def the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid(design, c, times):
-    """Decode checkpoints are sparser than asked for by the checkpoint grid over what it shares with the interval,
+    """The interval is rounded up by a factor, the checkpoint grid divided by what it shares with the interval,
     and so at most by the checkpoint grid itself."""
     interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
     lacking = grid // gcd(interval, grid)
@@ -153,8 +153,8 @@ def the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid(design, c
 
 @theorem("grids")
 def the_cache_chunk_is_not_needed_for_a_node_and_makes_checkpoints_rarer(design, c, grid, k):
-    """Each multiple of the grid of tree page and interval has a node; those on the track grid are one in the part of
-    the cache chunk that this grid does not share."""
+    """Each multiple of the grid of tree page and interval has a node already; of these depths, the track grid keeps
+    only one in as many as the cache chunk adds to that grid."""
     chunk, depth = grids.cache_chunk_size(c), k * grid
     return Statement(
         {

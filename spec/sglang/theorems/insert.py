@@ -1,4 +1,4 @@
-"""A donation hangs on the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
+"""A donation is inserted at the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
 
 from spec.numbers import both, divides, either
 from spec.sglang.rules import grids, insert
@@ -9,7 +9,7 @@ from spec.theorem import Statement
 
 @theorem("insert")
 def a_node_is_the_deepest_one_that_the_donation_and_its_key_reach(design, c, key, donated):
-    """A donation hangs on the deepest whole tree page that both it and its key reach."""
+    """A donation is inserted at the deepest whole tree page that both it and its key reach."""
     page = grids.tree_page(c)
     node = insert.node_depth(page, key, donated)
     return Statement(
@@ -25,7 +25,7 @@ def a_node_is_the_deepest_one_that_the_donation_and_its_key_reach(design, c, key
 
 @theorem("insert")
 def the_insert_guard_accepts_exactly_the_depths_with_a_node(design, c, depth):
-    """The insert-time guard accepts a recorded depth exactly if it is the depth of the node that it is hung on."""
+    """The insert-time guard accepts a recorded depth exactly if it is the depth of the node that gets the state."""
     page = grids.tree_page(c)
     return Statement(
         {},

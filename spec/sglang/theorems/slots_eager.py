@@ -30,7 +30,8 @@ from spec.theorem import Statement
 def a_prompts_launch_keeps_the_eager_invariant(
     design, c, slots, start, completed, wanted, passes, depth, state
 ):
-    """A new request's slots are right, and a chunk of its prompt leaves them so, with the label it writes, if any."""
+    """The slots of a new request satisfy the invariant, and a chunk of its prompt preserves it, with the label that
+    the chunk writes, if any."""
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
     after = slot_buffer.prompt_launched(design, c, slots, checkpoint)
     return Statement(
@@ -47,7 +48,7 @@ def a_prompts_launch_keeps_the_eager_invariant(
 
 @slots_theorem(EAGER_SLOTS, proved_for=COMPLETED_SWAP)
 def a_launch_of_an_eager_step_keeps_the_invariant(design, c, slots, completed, ahead, boundary):
-    """Launching the next decode step overwrites no state that a label names, nor that of a boundary in flight."""
+    """Launching the next decode step overwrites neither a labelled state nor the state of a boundary in flight."""
     grid, end = design.grid("decode", c), completed + ahead + 1
     after = slot_buffer.step_launched(design, c, slots, end)
     in_flight_then = boundary_after_launch(boundary, grid, end)
@@ -68,7 +69,8 @@ def a_launch_of_an_eager_step_keeps_the_invariant(design, c, slots, completed, a
 def a_result_of_an_eager_step_keeps_the_invariant(
     design, c, slots, completed, ahead, boundary, mixed
 ):
-    """Processing a result leaves the label with its own state, and the next snapshot another entry."""
+    """Processing the result of a step leaves the label with its own state, and the next snapshot goes to the other
+    slot."""
     end = completed + 1
     after = slot_buffer.step_completed(design, c, slots, end, ahead, mixed_ahead=mixed != 0)
     in_flight_then = boundary_after_result(boundary, end)
@@ -88,8 +90,8 @@ def a_result_of_an_eager_step_keeps_the_invariant(
 def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
     design, c, slots, label, completed, boundary, entry
 ):
-    """What the result of a prompt donates is the state of its label, a step or a verify in flight or not; neither that
-    label nor the one before stays, and the slot in its place holds no state yet."""
+    """The result of a prompt donates the state of its label, whether a step or a verify is in flight or not;
+    afterwards there is no label, and the slot in its place holds no state."""
     entry = entry_of(entry)
     after, donated = slot_buffer.prompt_completed(design, c, slots)
     return Statement(
@@ -107,7 +109,8 @@ def a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state(
 
 @slots_theorem(EAGER_SLOTS)
 def an_eager_finish_donates_the_state_of_its_label(design, c, slots, label, completed, key):
-    """A request that finishes behind a prompt or a step donates the state that its label names: its key reaches it."""
+    """A request that finishes after a prompt or a step donates the state of its label, because its key has all
+    completed tokens."""
     donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
         {
@@ -125,7 +128,8 @@ def an_eager_finish_donates_the_state_of_its_label(design, c, slots, label, comp
 def a_completed_boundary_is_labelled_and_the_checkpoint_before_it_stays_in_the_other_slot(
     design, c, slots, label, kept, seq_len, ahead
 ):
-    """No boundary passes without a label; the label before it is remembered, with its state in the other entry."""
+    """Every completed boundary is labelled; the label before it is remembered, and its state stays in the other
+    slot."""
     grid, written = design.grid("decode", c), replace(slots, written=slots.next)
     after = slot_buffer.step_completed(design, c, written, seq_len, ahead)
     return Statement(
@@ -143,8 +147,9 @@ def a_completed_boundary_is_labelled_and_the_checkpoint_before_it_stays_in_the_o
 
 @slots_theorem(EAGER_SLOTS, refuted_by=RELEASES[:1])
 def a_result_keeps_the_slot_that_its_own_step_wrote(design, c, before, seq_len):
-    """Where the result before a boundary comes between its launch and the next one, the boundary's result keeps the entry
-    that it was written to, on a grid of one token as well, where the step ahead is another boundary."""
+    """If the result before a boundary is processed between the boundary's launch and the next launch, the
+    boundary's result keeps the slot that the boundary was written to, also on a grid of one token, where the step
+    ahead is another boundary."""
     slots = slot_buffer.step_launched(design, c, before, seq_len)
     slots = slot_buffer.step_completed(design, c, slots, seq_len - 1, 1)
     slots = slot_buffer.step_launched(design, c, slots, seq_len + 1)
@@ -159,8 +164,8 @@ def a_result_keeps_the_slot_that_its_own_step_wrote(design, c, before, seq_len):
 def a_prompt_donates_its_checkpoint_and_nothing_else(
     design, c, slots, wanted, passes, depth, state, mixed
 ):
-    """The result of a prompt whose slots had no label donates the checkpoint that its launch wrote, as written, and only
-    where one was saved, in one batch with other requests' steps or not."""
+    """If there was no label, the result of a prompt donates exactly the checkpoint that its launch saved, or
+    nothing if none was saved, also in a batch mixed with other requests' steps."""
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
     launched = slot_buffer.prompt_launched(design, c, slots, checkpoint, mixed != 0)
     donated = slot_buffer.prompt_completed(design, c, launched)[1]
@@ -180,8 +185,8 @@ def a_prompt_donates_its_checkpoint_and_nothing_else(
 def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
     design, c, slots, new, depth, state, mixed
 ):
-    """Up to 0.5.22 a prompt in one batch with other requests' steps labels a slot that nobody wrote for it, and donates
-    whatever it held."""
+    """Up to 0.5.22 a prompt in a batch mixed with other requests' steps labels a slot that was not written for it,
+    and donates what that slot held before."""
     checkpoint = Checkpoint(True, True, depth, state)
     launched = slot_buffer.prompt_launched(design, c, slots, checkpoint, mixed != 0)
     donated = slot_buffer.prompt_completed(design, c, launched)[1]
@@ -195,7 +200,7 @@ def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
 def a_later_prompt_checkpoint_leaves_the_earlier_one_in_its_slot(
     design, c, slots, kept, wanted, depth, state
 ):
-    """The checkpoint of a later chunk of a prompt leaves the state of an earlier one where it is."""
+    """The checkpoint of a later chunk of a prompt leaves the state of an earlier chunk in the other slot."""
     after = slot_buffer.prompt_launched(
         design, c, slots, Checkpoint(wanted != 0, True, depth, state)
     )
@@ -208,10 +213,8 @@ def a_later_prompt_checkpoint_leaves_the_earlier_one_in_its_slot(
 
 
 @slots_theorem(EAGER_SLOTS, proved_for="sglang-0.5.17", written=0, written_before=0)
-def deriving_the_kept_slot_preserves_the_prompt_checkpoint(
-    design, c, slots, wanted, depth, state
-):
-    """The entry that 0.5.17 derives from the next one is that of the checkpoint a prompt has just written."""
+def deriving_the_kept_slot_preserves_the_prompt_checkpoint(design, c, slots, wanted, depth, state):
+    """The slot that 0.5.17 derives as the kept one is the slot to which the prompt's checkpoint was just written."""
     after = slot_buffer.prompt_launched(
         design, c, slots, Checkpoint(wanted != 0, True, depth, state)
     )
@@ -222,8 +225,8 @@ def deriving_the_kept_slot_preserves_the_prompt_checkpoint(
 def a_finish_donates_the_last_label_that_its_key_reaches(
     design, c, slots, label, previous, kept, new, key
 ):
-    """The state of the label is donated if the key reaches it, else that of the label before if the key reaches that one,
-    else nothing."""
+    """A finish donates the state of the label if the key reaches it, else the state of the label before if the key
+    reaches that one, else nothing."""
     donated = slot_buffer.finished(design, c, slots, key)
     falls_back = both(key < label, previous != NO_DEPTH, previous <= key)
     return Statement(
@@ -238,7 +241,8 @@ def a_finish_donates_the_last_label_that_its_key_reaches(
 
 @slots_theorem(EAGER_SLOTS, proved_for="sglang-0.5.21", previous=0, written=0, written_before=0)
 def an_old_finish_names_no_depth_beyond_its_key_or_its_state(design, c, slots, label, kept, key):
-    """Up to 0.5.21 a finish cuts the label to the key: the state donated may have consumed more, never less."""
+    """Up to 0.5.21 a finish cuts the label to the key: the donated state has consumed at least as many tokens as
+    recorded, possibly more."""
     donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
         {"the_label_was_true": kept == label},
@@ -248,7 +252,7 @@ def an_old_finish_names_no_depth_beyond_its_key_or_its_state(design, c, slots, l
 
 @slots_theorem(EAGER_SLOTS, proved_for="sglang-0.5.17", previous=0, written=0, written_before=0)
 def a_label_of_the_launched_length_is_ahead_of_its_step(design, c, slots, seq_len, ahead):
-    """0.5.17 labels a boundary that was launched ahead one result too early."""
+    """0.5.17 labels a boundary that was launched ahead already at the result of the step before it."""
     after = slot_buffer.step_completed(design, c, slots, seq_len, ahead)
     return Statement(
         {

@@ -18,7 +18,7 @@ from spec.theorem import Statement
 
 @theorem("slots", least={"pre": 0})
 def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, second):
-    """Of two verifies in a row that accept no more than the grid together, at most one passes a depth on it."""
+    """Of two successive verifies that together accept no more tokens than the grid, at most one crosses the grid."""
     grid = design.grid("verify", c)
     return Statement(
         {"both_accept_at_most_the_grid": first + second <= grid},
@@ -30,8 +30,9 @@ def two_verifies_within_the_grid_cross_it_at_most_once(design, c, pre, first, se
 def an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid(
     design, c, slots, label, kept, pre, accepted, following
 ):
-    """With a verify in flight or none, launching another one and processing the result leave the label with its own
-    state; what was passed is labelled, and the label before it is remembered, with its state in the other entry."""
+    """With a verify in flight or none, launching another verify and processing the result leave the label with its
+    own state; a boundary that was passed is labelled, and the label before it is remembered, with its state in the
+    other slot."""
     grid, end = design.grid("verify", c), pre + accepted
     planned, entry = slot_buffer.verify_planned(design, c, slots, pre)
     launched = slot_buffer.verify_launched(design, c, planned, entry, end, following)
@@ -60,8 +61,8 @@ def an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid
 def a_verify_that_finishes_donates_a_labelled_state_unless_two_in_a_row_cross_the_grid(
     design, c, slots, label, pre, accepted, following, retained, key
 ):
-    """What a request donates whose last result is a verify's, another one in flight behind it or none, is the state of its
-    label, or of the one before where the key is shorter, even where a grammar keeps fewer tokens than accepted."""
+    """A request whose last result is that of a verify, with another one in flight or not, donates the state of its
+    label, or of the label before if the key is shorter, also if a grammar keeps fewer tokens than were accepted."""
     grid, end = design.grid("verify", c), pre + accepted
     entry = slots.next
     launched = slot_buffer.verify_launched(design, c, slots, entry, end, following)

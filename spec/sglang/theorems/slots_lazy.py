@@ -30,8 +30,8 @@ from spec.theorem import Statement
 def a_prompts_launch_keeps_the_lazy_invariant(
     design, c, slots, start, completed, wanted, passes, depth, state
 ):
-    """A new lazy request holds one slot, which is the kept and the next one; a chunk of its prompt leaves it so, and its
-    label, if any, true."""
+    """A new lazy request holds one slot, which is both the kept and the next one; a chunk of its prompt preserves
+    that and leaves the label, if any, true."""
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
     after = slot_buffer.prompt_launched(design, c, slots, checkpoint)
     return Statement(
@@ -50,7 +50,8 @@ def a_prompts_launch_keeps_the_lazy_invariant(
 def a_launch_of_a_lazy_step_keeps_the_invariant(
     design, c, slots, label, completed, ahead, boundary, fails
 ):
-    """Launching a boundary takes a second slot, or, where none can be had, forgets the label it overwrites."""
+    """Launching a boundary step takes a second slot or, if none can be had, drops the label of the state that it
+    overwrites."""
     grid, end = design.grid("decode", c), completed + ahead + 1
     after = slot_buffer.step_launched(design, c, slots, end, fails != 0)
     in_flight_then = boundary_after_launch(boundary, grid, end)
@@ -72,8 +73,8 @@ def a_launch_of_a_lazy_step_keeps_the_invariant(
 def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
     design, c, slots, label, completed, ahead, boundary, fails
 ):
-    """A second slot that is given to a boundary step is given back where its batch writes nothing into it: unless none
-    could be had, which costs the label, the slots are as they were."""
+    """A second slot taken for a boundary step in a mixed batch, which writes nothing into it, is given back: the
+    slots are as before, except that the label is dropped if no slot could be had."""
     grid, end = design.grid("decode", c), completed + ahead + 1
     after = slot_buffer.mixed_launched(design, c, slots, end, fails != 0)
     same = both(
@@ -99,8 +100,8 @@ def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
 def a_result_of_a_lazy_step_keeps_the_invariant(
     design, c, slots, completed, ahead, boundary, finishes, mixed
 ):
-    """Processing a result labels the slot that a boundary was written to and frees the other one; only a request that
-    finishes may lose its donation."""
+    """Processing a result labels the slot that a boundary was written to and frees the other slot; only a request
+    that finishes may lose its donation."""
     grid, end = design.grid("decode", c), completed + 1
     after = slot_buffer.step_completed(design, c, slots, end, ahead, finishes != 0, mixed != 0)
     in_flight_then = boundary_after_result(boundary, end)
@@ -122,7 +123,7 @@ def a_result_of_a_lazy_step_keeps_the_invariant(
 def a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state(
     design, c, slots, label, completed, boundary
 ):
-    """What the result of a lazy prompt donates is the state of its label, a first step in flight or not."""
+    """The result of a lazy prompt donates the state of its label, whether a first step is in flight or not."""
     after, donated = slot_buffer.prompt_completed(design, c, slots)
     return Statement(
         {
@@ -140,7 +141,7 @@ def a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state(
 
 @slots_theorem(ANY_LAZY_SLOTS)
 def a_lazy_finish_donates_the_state_of_its_label(design, c, held, label, donates, completed, key):
-    """A lazy request that finishes behind a prompt or a step donates the state that its label names, or nothing."""
+    """A lazy request that finishes after a prompt or a step donates the state of its label, or nothing."""
     slots = replace(held, donates=donates != 0)
     donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
@@ -153,7 +154,7 @@ def a_lazy_finish_donates_the_state_of_its_label(design, c, held, label, donates
 def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
     design, c, slots, label, completed, ahead, mixed, key
 ):
-    """A lazy request whose last step is no boundary donates the label it has, a boundary in flight or not."""
+    """A lazy request whose last step is not a boundary donates its label, whether a boundary is in flight or not."""
     grid, following = design.grid("decode", c), completed + 2
     after = slot_buffer.step_completed(design, c, slots, completed + 1, ahead, True, mixed != 0)
     donated = slot_buffer.finished(design, c, after, key)
@@ -172,7 +173,7 @@ def a_lazy_step_that_finishes_off_a_boundary_donates_its_label(
 
 @slots_theorem(LAZY_SLOTS)
 def a_lazy_step_that_finishes_on_a_boundary_donates_it(design, c, slots, seq_len, ahead, key):
-    """A lazy request whose last step is a boundary that its key reaches donates under the depth of that boundary."""
+    """A lazy request whose last step is a boundary within its key donates under the depth of that boundary."""
     after = slot_buffer.step_completed(design, c, slots, seq_len, ahead, True)
     donated = slot_buffer.finished(design, c, after, key)
     return Statement(
@@ -186,7 +187,8 @@ def a_lazy_step_that_finishes_on_a_boundary_donates_it(design, c, slots, seq_len
 
 @slots_theorem(LAZY_SLOTS, proved_for="sglang-0.5.21")
 def a_stale_lazy_label_is_not_donated(design, c, slots, second, completed, ahead, boundary, key):
-    """0.5.21 keeps the label of a state that a boundary in flight overwrites, and a finish donates nothing under it."""
+    """0.5.21 keeps the label of a state that a boundary in flight overwrites, but a finish donates nothing under
+    that label."""
     end = completed + 1
     forgetful = replace(slots, label=NO_DEPTH)
     overwritten = both(second == 0, boundary != NO_DEPTH)

@@ -40,12 +40,12 @@ def lazy_verify_invariant(
     """
     boundary = boundary_of_verify(grid, pre, accepted)
     written = slots.state(entry) == boundary
-    told = either(entry != slots.next, slots.label == NO_DEPTH)
+    unlabelled = either(entry != slots.next, slots.label == NO_DEPTH)
     return both(
         label_is_true(slots, pre),
         slots.previous == NO_DEPTH,
         slots.kept == slots.next,
-        implies(boundary != NO_DEPTH, both(written, told)),
+        implies(boundary != NO_DEPTH, both(written, unlabelled)),
     )
 
 
@@ -94,7 +94,7 @@ def _finishing(
 def a_prompts_result_keeps_the_invariant_of_lazy_verifies_and_donates_its_own_state(
     design, c, slots, label, planned, pre, accepted
 ):
-    """What the result of a lazy prompt donates is the state of its label, a first verify in flight or not."""
+    """The result of a lazy prompt donates the state of its label, whether a first verify is in flight or not."""
     grid = design.grid("verify", c)
     entry = planned_for(slots, planned)
     after, donated = slot_buffer.prompt_completed(design, c, slots)
@@ -113,7 +113,7 @@ def a_prompts_result_keeps_the_invariant_of_lazy_verifies_and_donates_its_own_st
 def a_lazy_verify_labels_the_boundary_it_passes_and_frees_the_other_slot(
     design, c, slots, pre, accepted, depth
 ):
-    """A boundary that a lazy verify passes is labelled, and one slot is held behind it."""
+    """A boundary that a lazy verify passes is labelled, and one slot is held afterwards."""
     launched, entry = _another_launched(design, c, slots, pre, 0, accepted, False)
     after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
     return Statement(
@@ -128,8 +128,11 @@ def a_lazy_verify_labels_the_boundary_it_passes_and_frees_the_other_slot(
 
 
 @slots_theorem(BETWEEN_VERIFIES)
-def planning_a_verify_far_from_a_boundary_changes_nothing(design, c, slots, label, number, distance, fails):
-    """Where the next boundary is beyond two verifies, a plan takes no slot, forgets no label and leaves the entry."""
+def planning_a_verify_far_from_a_boundary_changes_nothing(
+    design, c, slots, label, number, distance, fails
+):
+    """If the next boundary is more than two verifies away, planning a verify takes no slot, drops no label and
+    keeps the next slot."""
     grid = design.grid("verify", c)
     planned, entry = slot_buffer.verify_planned(
         design, c, slots, number * grid - distance, fails != 0
@@ -152,8 +155,8 @@ def planning_a_verify_far_from_a_boundary_changes_nothing(design, c, slots, labe
 def planning_a_verify_takes_a_second_slot_only_if_none_is_held_and_one_is_free(
     design, c, slots, second, label, committed, fails
 ):
-    """Where a second slot is held nothing is allocated, so that nothing fails and no label is forgotten; where none is
-    held and none can be had, the verify writes the one there is."""
+    """If a second slot is held, planning a verify allocates nothing, so that no allocation fails and no label is
+    dropped; if none is held and none is free, the verify writes the only slot."""
     planned, entry = slot_buffer.verify_planned(design, c, slots, committed, fails != 0)
     held = planned.state(1 - slots.next)
     return Statement(
@@ -170,8 +173,8 @@ def planning_a_verify_takes_a_second_slot_only_if_none_is_held_and_one_is_free(
 def an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid(
     design, c, slots, planned, pre, accepted, following, fails
 ):
-    """With a lazy verify in flight or none, launching the next one and processing the result leave the label with its own
-    state."""
+    """With a lazy verify in flight or none, launching the next verify and processing the result leave the label
+    with its own state."""
     grid, entry, end = design.grid("verify", c), planned_for(slots, planned), pre + accepted
     launched, behind = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
     after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
@@ -189,8 +192,8 @@ def an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_
 def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
     design, c, slots, label, planned, pre, accepted, following, retained, fails, key
 ):
-    """What a lazy request donates whose last result is a verify's, another one in flight behind it or none, is the
-    state of the label before that verify, or nothing."""
+    """A lazy request whose last result is that of a verify, with another one in flight or not, donates the state of
+    the label before that verify, or nothing."""
     entry, grid = planned_for(slots, planned), design.grid("verify", c)
     after = _finishing(design, c, slots, entry, pre, accepted, following, retained, fails != 0)
     donated = slot_buffer.finished(design, c, after, key)
@@ -207,7 +210,8 @@ def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
 def a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before(
     design, c, slots, second, label, kept, pre, accepted, following, fails, key
 ):
-    """Where a second slot is held, whatever the last verify and the one in flight passed, the label before is donated."""
+    """If a second slot is held, the label before the last verify is donated, whatever that verify and the one in
+    flight passed."""
     entry = 1 - slots.next
     launched = slot_buffer.verify_launched(design, c, slots, entry, pre, accepted)
     after = _finishing(design, c, launched, entry, pre, accepted, following, accepted, fails != 0)
@@ -227,8 +231,8 @@ def a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before(
 def a_lazy_verify_that_finishes_with_one_slot_donates_its_label_exactly_far_from_a_boundary(
     design, c, slots, label, kept, pre, accepted, following, retained, fails, key
 ):
-    """Where the last verify passed no boundary and one slot was held, its label is donated exactly if no boundary lies
-    within two verifies of the tokens that are kept, or the verify behind it was given a second slot."""
+    """If the last verify passed no boundary and one slot was held, the label is donated exactly if no boundary lies
+    within two verifies of the kept tokens or the verify in flight was given a second slot."""
     grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     entry = slots.next
     after = _finishing(design, c, slots, entry, pre, accepted, following, retained, fails != 0)
@@ -254,8 +258,9 @@ def a_lazy_verify_that_finishes_with_one_slot_donates_its_label_exactly_far_from
 def a_stale_lazy_label_is_not_donated_at_a_verify(
     design, c, slots, label, planned, pre, accepted, following, retained, fails, key
 ):
-    """0.5.21 keeps the label of a state that a verify overwrites in place, and a request that finishes at that verify, or
-    before one in flight that may do so, donates nothing under it, if all accepted tokens are kept."""
+    """0.5.21 keeps the label of a state that a verify overwrites in place; a request that finishes at that verify,
+    or before one in flight that may overwrite the state, donates nothing under that label, if all accepted tokens
+    are kept."""
     entry = planned_for(slots, planned)
     launched = slot_buffer.verify_launched(design, c, slots, entry, pre, accepted)
     after = _finishing(design, c, launched, entry, pre, accepted, following, retained, fails != 0)

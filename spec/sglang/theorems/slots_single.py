@@ -22,7 +22,8 @@ from spec.theorem import Statement
 def a_prompt_without_overlap_keeps_its_label_true_and_donates_its_own_state(
     design, c, slots, start, completed, wanted, passes, depth, state
 ):
-    """A chunk of a prompt leaves the only slot with the state of its label, which its result donates."""
+    """A chunk of a prompt leaves the only slot with the state of its label, and the prompt's result donates that
+    state."""
     checkpoint = Checkpoint(wanted != 0, passes != 0, depth, state)
     launched = slot_buffer.prompt_launched(design, c, slots, checkpoint)
     after, donated = slot_buffer.prompt_completed(design, c, launched)
@@ -44,7 +45,7 @@ def a_prompt_without_overlap_keeps_its_label_true_and_donates_its_own_state(
 
 @slots_theorem(SINGLE_SLOT)
 def a_step_without_overlap_keeps_its_label_true(design, c, slots, label, completed):
-    """A boundary that is launched and completed before the next launch is labelled in the only slot."""
+    """A boundary step that is launched and completed before the next launch is labelled in the only slot."""
     launched = slot_buffer.step_launched(design, c, slots, completed + 1)
     after = slot_buffer.step_completed(design, c, launched, completed + 1, 0)
     boundary = divides(design.grid("decode", c), completed + 1)
@@ -61,8 +62,8 @@ def a_step_without_overlap_keeps_its_label_true(design, c, slots, label, complet
 def a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_grid(
     design, c, slots, label, pre, accepted, retained
 ):
-    """A verify that is launched and completed before the next one labels the last depth on the grid that it passes; of
-    one that a grammar ends, if no token that it drops is on the grid."""
+    """A verify that is launched and completed before the next launch labels the last depth on the grid that it
+    passes, if no token dropped by a grammar is on the grid."""
     grid = design.grid("verify", c)
     planned, entry = slot_buffer.verify_planned(design, c, slots, pre)
     launched = slot_buffer.verify_launched(design, c, planned, entry, pre, accepted)
@@ -86,7 +87,8 @@ def a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_
 def a_finish_without_overlap_donates_the_state_of_its_label(
     design, c, slots, label, completed, key
 ):
-    """With a single slot there is no earlier state to fall back on, and none is donated."""
+    """With a single slot a finish donates the state of its label if the key reaches it, and never an earlier
+    state."""
     donated = slot_buffer.finished(design, c, slots, key)
     return Statement(
         {"the_label_was_true": label_is_true(slots, completed)},

@@ -1,6 +1,6 @@
 """What a theorem is worth: the mutants of the rules that it refutes, and those that no other theorem refutes.
 
-`refuted.json` says of each mutant, a wrong rule, which theorems refute it; the mutation test holds it.
+`refuted.json` lists for each mutant (a wrong rule) the theorems that refute it; the mutation test checks the list.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def alone(found: Mapping[str, Collection[str]]) -> Counter[str]:
 
 
 def summary(found: Mapping[str, Collection[str]], theorems: Collection[str]) -> str:
-    """What the theorems are worth together, in words."""
+    """How many mutants the theorems refute together, in words."""
     refuted = sum(1 for by in found.values() if set(by) & set(theorems))
     only = alone(found)
     spread = sorted(Counter(only[name] for name in theorems).items(), reverse=True)
-    said = ", ".join(f"{count} ({theorems})" for count, theorems in spread)
+    counts = ", ".join(f"{count} ({theorems})" for count, theorems in spread)
     return (
         f"{len(theorems)} theorems refute {refuted} mutants, {sum(only[name] for name in theorems)} of which only one "
-        f"theorem refutes. How many a theorem refutes alone, in brackets how many theorems do: {said}."
+        f"theorem refutes. How many a theorem refutes alone, in brackets how many theorems do: {counts}."
     )

@@ -131,7 +131,7 @@ class PlainSearch:
                 point = current(self.design.branching_point)
                 hits = range(self.page, end, self.page)
                 for told in sorted({int(point(grid, hit)) for hit in hits}):
-                    if lookup.is_told(told, r.length):
+                    if lookup.is_branching_point(told, r.length):
                         yield Move("extend", end, branching=told)
 
     def _ends(self, r: Request) -> Iterator[Move]:
