@@ -484,7 +484,7 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize(("module", "rule", "mutant", "theorem"), MUTANTS)
-def test_a_rule_changed_at_run_time_turns_its_theorem_red(
+def test_a_rule_changed_at_run_time_makes_its_theorem_fail(
     monkeypatch, results, module, rule, mutant, theorem
 ):
     assert results[theorem].verdict == "proved"
@@ -520,7 +520,7 @@ WRONG_DESIGNS = [
 
 
 @pytest.mark.parametrize(("changes", "theorem"), WRONG_DESIGNS)
-def test_a_reader_on_another_grid_is_refuted(changes, theorem):
+def test_a_producer_on_another_grid_is_refuted(changes, theorem):
     wrong, claim = replace(CURRENT, **changes), LIBRARY[theorem]
     found = candidates.counterexample(claim, claim.parameters(wrong), wrong)
     assert found is not None and candidates.fails_at(claim, found, wrong)
@@ -596,7 +596,7 @@ def test_a_hypothesis_that_is_not_needed_is_redundant():
     assert statuses == {"on_the_page": "necessary", "idle": "redundant"}
 
 
-def test_definitions_say_nothing_where_a_divisor_is_not_positive():
+def test_definitions_constrain_nothing_if_a_divisor_is_not_positive():
     """``n // t`` must not smuggle in ``t >= 1``: a claim that needs it has to fail without it."""
 
     def divisors_are_positive(design, c, t):
@@ -659,7 +659,7 @@ def test_terms_that_differ_from_integers_are_found_out_at_the_witness(monkeypatc
     assert result.verdict == "error" and "differ at the witness" in result.reason
 
 
-def test_shown_is_strict():
+def test_only_what_is_proved_counts_as_shown():
     def false_claim(design, c, n):
         """False."""
         return Statement({"any": n >= 1}, divides(grids.tree_page(c), n))
@@ -668,7 +668,7 @@ def test_shown_is_strict():
     assert shown(LIBRARY["decode_checkpoint_lands_on_a_node"])
 
 
-def test_the_query_speaks_of_the_rules_that_were_called(monkeypatch):
+def test_the_query_is_about_the_rules_that_were_called(monkeypatch):
     theorem = LIBRARY["decode_checkpoint_lands_on_a_node"]
     parameters = theorem.parameters()
     values = dict.fromkeys(parameters, 8)

@@ -176,8 +176,8 @@ def raw_checkpoints_paired_over_a_period_replay_one_tree_page(design, c, k):
 
 @theorem("decode", least={"lookahead": 0})
 def the_mask_handed_on_is_the_mask_of_the_next_step(design, c, seq_len, lookahead):
-    """A length whose remainder is one short of the grid is followed by a boundary step, for which a result with a
-    step ahead swaps."""
+    """A remainder one short of the grid means that the next step is a boundary, and exactly then a result with a step
+    ahead swaps."""
     grid = design.grid("decode", c)
     handed_on = decode.next_step_snapshots(grid, seq_len)
     return Statement(

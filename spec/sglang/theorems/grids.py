@@ -141,20 +141,20 @@ def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorte
 
 @theorem("grids")
 def the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid(design, c, times):
-    """The interval is rounded up by a factor, the checkpoint grid divided by what it shares with the interval,
-    and so at most by the checkpoint grid itself."""
+    """The interval is rounded up by a factor, which is the checkpoint grid divided by what it shares with the interval
+    and so is at most the checkpoint grid."""
     interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
     lacking = grid // gcd(interval, grid)
     return Statement(
-        {"so_many_intervals_make_the_track_grid": grids.track_grid(c) == interval * times},
+        {"the_track_grid_is_this_many_intervals": grids.track_grid(c) == interval * times},
         both(grids.track_grid(c) <= interval * lacking, times == lacking, times <= grid),
     )
 
 
 @theorem("grids")
 def the_cache_chunk_is_not_needed_for_a_node_and_makes_checkpoints_rarer(design, c, grid, k):
-    """Each multiple of the grid of tree page and interval has a node already; of these depths, the track grid keeps
-    only one in as many as the cache chunk adds to that grid."""
+    """Each multiple of the grid of tree page and interval has a node already; of these depths, one in (cache
+    chunk divided by what it shares with that grid) is on the track grid."""
     chunk, depth = grids.cache_chunk_size(c), k * grid
     return Statement(
         {

@@ -45,7 +45,7 @@ def acted_out(traffic, design_name):
 
 @pytest.mark.parametrize("nothing_ahead", [0.0, 0.15, 0.6])
 @pytest.mark.parametrize("grid", [2, 3])
-def test_the_closed_form_is_what_the_rules_do_over_all_lives(grid, nothing_ahead):
+def test_the_closed_form_equals_the_rules_over_all_requests(grid, nothing_ahead):
     traffic = Traffic(grid, 1.5, nothing_ahead)
     passing, wrong = acted_out(traffic, "sglang-0.5.23")
     left_out = traffic.goes_on**MOST_STEPS

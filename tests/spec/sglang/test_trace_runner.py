@@ -111,7 +111,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("events", "why"), BAD.values(), ids=BAD)
-def test_what_is_no_life_of_a_request_is_refused(events, why):
+def test_an_impossible_order_of_events_is_refused(events, why):
     with pytest.raises(BadTrace) as refused:
         acted(events)
     assert str(refused.value) == why
@@ -131,7 +131,7 @@ def test_a_step_that_shares_its_batch_with_a_chunk_writes_nothing():
 
 
 @pytest.mark.parametrize(("grammar", "donated"), [(False, [8]), (True, [])])
-def test_a_result_says_how_many_tokens_are_kept_and_the_call_who_ends_it(grammar, donated):
+def test_a_result_gives_the_kept_tokens_and_the_call_what_ended_the_request(grammar, donated):
     c = Configuration(
         mamba_track_interval=8, mamba_chunk_size=8, speculative_num_draft_tokens=3, overlap=False
     )
@@ -142,7 +142,7 @@ def test_a_result_says_how_many_tokens_are_kept_and_the_call_who_ends_it(grammar
     assert len(requests) == 3
 
 
-def test_a_trace_tells_of_a_slot_that_cannot_be_had():
+def test_a_trace_can_contain_a_failed_allocation():
     c = Configuration(mamba_track_interval=8, mamba_chunk_size=8, strategy="extra_buffer_lazy")
     events = [PROMPT_OF_5, Event("allocation_failure", 0, 5), Event("decode", 3, 8)]
     assert NO_SLOT in (acted(events, c)[-1].slots.first, acted(events, c)[-1].slots.second)
@@ -155,7 +155,7 @@ def test_a_trace_tells_of_a_slot_that_cannot_be_had():
 @pytest.mark.parametrize(
     ("tokens", "told", "wrote"), [(20, 8, 8), (20, 16, 16), (16, 16, 16), (12, 16, 8)]
 )
-def test_an_extend_that_wrote_another_state_than_its_own_was_told_to_keep_it(tokens, told, wrote):
+def test_an_extend_that_wrote_another_state_had_a_branching_point(tokens, told, wrote):
     c = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
     (request,) = acted([Event("extend", tokens, tokens, snapshot_depth=told)], c)
     assert [write.state for write in request.writes] == [wrote]

@@ -94,7 +94,7 @@ def test_a_chunk_donates_its_checkpoint_before_the_next_chunk_is_launched():
     assert given(second) == [(8, 8)] and ends(second) == [14] and second.length == 14
 
 
-def test_a_prompt_keeps_the_state_that_it_is_told_to_keep():
+def test_a_prompt_keeps_the_state_of_its_branching_point():
     s = scheduler()
     told = s.extend(s.admit(), 20, branching=8)
     assert [w.state for w in told.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [
@@ -223,7 +223,7 @@ def test_the_stop_token_is_in_the_key_of_a_verified_request():
     assert s.finish(misses, 3).donated[-1].checkpoint.key_length == 8
 
 
-def test_a_grammar_keeps_no_more_than_it_says():
+def test_a_grammar_keeps_no_more_tokens_than_given():
     s = scheduler(SPECULATIVE)
     r = verified(s, 6)
     assert given(s.finish(r, 2, grammar=True)) == [(8, 8)]

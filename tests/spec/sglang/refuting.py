@@ -1,6 +1,6 @@
 """Which theorems refute which mutant: a theorem is run with the mutant in place, at rows of integers that it speaks of.
 
-A theorem's rows are drawn the same every time.  `python -m tests.spec.refuting` writes what is found to
+A theorem's rows are drawn the same every time.  `python -m tests.spec.sglang.refuting` writes what is found to
 `spec/sglang/theorems/refuted.json`.
 """
 
@@ -19,8 +19,8 @@ from spec import candidates
 from spec.candidates import Batch, Columns
 from spec.sglang.theorems import LIBRARY, worth
 from spec.theorem import Theorem
-from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES, Mutant
-from tests.spec.order_tests import failing
+from tests.spec.sglang.mutants import EQUIVALENT, OF_ORDERS, OF_RULES, Mutant
+from tests.spec.sglang.order_tests import failing
 
 SEEDS, FURTHER_SEEDS, DRAWN = range(6), range(6, 30), 20_000
 HELD, ANY = 600, 100  # rows kept of a sample: of those where all hypotheses hold, and of any
