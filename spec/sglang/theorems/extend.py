@@ -4,7 +4,7 @@ from spec.numbers import both, divides, implies, negation
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
 from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.rules import cuts, extend, grids, insert, lookup
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import before, since, theorem
 from spec.theorem import Statement
 
 
@@ -111,7 +111,7 @@ def the_row_read_exists(design, c, prefix, tokens):
 @theorem(
     "extend",
     proved_for="sglang-0.5.20",
-    refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.21", "sglang-0.5.23"),
+    refuted_by=(*before("0.5.19"), *since("0.5.21")),
     least={"prefix": 0},
 )
 def a_relative_extend_replays_what_its_prefix_has_beyond_a_page(design, c, prefix, tokens):
@@ -271,7 +271,7 @@ def the_old_row_is_right_where_the_page_is_within_the_model_chunk(design, c, pre
 @theorem(
     "extend",
     proved_for="sglang-0.5.18",
-    refuted_by=("sglang-0.5.17", "sglang-0.5.19", "sglang-0.5.20", "sglang-0.5.23"),
+    refuted_by=("sglang-0.5.17", *since("0.5.19")),
     least={"prefix": 0},
 )
 def the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chunk(

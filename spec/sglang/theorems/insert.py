@@ -3,7 +3,7 @@
 from spec.numbers import both, divides, either
 from spec.sglang.rules import grids, insert
 from spec.sglang.slot_buffer import finished, keeping
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import before, since, theorem
 from spec.theorem import Statement
 
 
@@ -40,7 +40,7 @@ def _finish(design, c, key, label, previous):
 
 @theorem(
     "insert",
-    refuted_by=tuple(f"sglang-0.5.{n}" for n in range(17, 22)),
+    refuted_by=before("0.5.22"),
     least={"label": 0, "previous": 0},
 )
 def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
@@ -55,7 +55,7 @@ def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
 @theorem(
     "insert",
     proved_for="sglang-0.5.21",
-    refuted_by=("sglang-0.5.22", "sglang-0.5.23"),
+    refuted_by=since("0.5.22"),
     least={"previous": 0},
 )
 def an_old_finish_has_a_state_beyond_its_node_exactly_where_the_label_passes_the_key(

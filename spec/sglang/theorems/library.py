@@ -3,7 +3,7 @@
 from typing import Any
 
 from spec.sglang.engine import ENGINE
-from spec.sglang.releases import CURRENT
+from spec.sglang.releases import CURRENT, DESIGNS
 from spec.theorem import Library, Setting
 
 
@@ -34,6 +34,18 @@ REALISTIC = (
 
 LIBRARY = Library(Setting(engine=ENGINE, realistic=REALISTIC, right=CURRENT))
 theorem = LIBRARY.theorem
+RELEASES = tuple(DESIGNS)
+COMPLETED_SWAP = f"{CURRENT.name}+completed-swap"
+
+
+def before(release: str) -> tuple[str, ...]:
+    """The designs of all releases before this one."""
+    return RELEASES[: RELEASES.index(f"sglang-{release}")]
+
+
+def since(release: str) -> tuple[str, ...]:
+    """The designs of this release and of all later ones."""
+    return RELEASES[RELEASES.index(f"sglang-{release}") :]
 
 
 class _Having:

@@ -20,15 +20,13 @@ from spec.sglang.checkpoints import Checkpoint
 from spec.sglang.rules import verify
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.slot_buffer import NO_SLOT, UNWRITTEN, Slots
-from spec.sglang.theorems.library import having, theorem
+from spec.sglang.theorems.library import before, having, theorem
 from spec.theorem import Statement, Theorem
 
 EAGER = {"strategy": "extra_buffer", "overlap": True}
 LAZY = {"strategy": "extra_buffer_lazy", "overlap": True}
 SYNCHRONOUS = {"strategy": "extra_buffer", "overlap": False}
-COMPLETED_SWAP = "sglang-0.5.23+completed-swap"
-RELEASES = tuple(f"sglang-0.5.{n}" for n in range(17, 24))
-KEEPING_A_STALE_LABEL = RELEASES[:5]
+KEEPING_A_STALE_LABEL = before("0.5.22")
 MOST_OUTSTANDING = 2
 
 _FROM_ZERO = (

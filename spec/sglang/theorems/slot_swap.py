@@ -6,10 +6,8 @@
 from spec.numbers import both, divides
 from spec.sglang.releases import current
 from spec.sglang.rules import grids, slots
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import COMPLETED_SWAP, since, theorem
 from spec.theorem import Statement
-
-RELEASES_THAT_FOLLOW_THE_LOOKAHEAD = tuple(f"sglang-0.5.{n}" for n in range(18, 24))
 
 
 def _boundary(design, c, seq_len):
@@ -19,8 +17,8 @@ def _boundary(design, c, seq_len):
 
 @theorem(
     "slots",
-    proved_for="sglang-0.5.23+completed-swap",
-    refuted_by=RELEASES_THAT_FOLLOW_THE_LOOKAHEAD,
+    proved_for=COMPLETED_SWAP,
+    refuted_by=since("0.5.18"),
     least={"earlier": 0, "own": 0},
 )
 def a_boundary_swaps_the_slots_exactly_once(design, c, seq_len, earlier, own):

@@ -7,10 +7,9 @@ from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import Checkpoint
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.slot_buffer import UNWRITTEN
+from spec.sglang.theorems.library import COMPLETED_SWAP, RELEASES, before, since
 from spec.sglang.theorems.slot_invariants import (
-    COMPLETED_SWAP,
     EAGER_SLOTS,
-    RELEASES,
     boundary_after_launch,
     boundary_after_result,
     boundary_is_ahead,
@@ -145,7 +144,7 @@ def a_completed_boundary_is_labelled_and_the_checkpoint_before_it_stays_in_the_o
     )
 
 
-@slots_theorem(EAGER_SLOTS, refuted_by=RELEASES[:1])
+@slots_theorem(EAGER_SLOTS, refuted_by=before("0.5.18"))
 def a_result_keeps_the_slot_that_its_own_step_wrote(design, c, before, seq_len):
     """If the result before a boundary is processed between the boundary's launch and the next launch, the
     boundary's result keeps the slot that the boundary was written to, also on a grid of one token, where the step
@@ -160,7 +159,9 @@ def a_result_keeps_the_slot_that_its_own_step_wrote(design, c, before, seq_len):
     )
 
 
-@slots_theorem(EAGER_SLOTS, refuted_by=RELEASES[:6], label=NO_DEPTH, written=0, written_before=0)
+@slots_theorem(
+    EAGER_SLOTS, refuted_by=before("0.5.23"), label=NO_DEPTH, written=0, written_before=0
+)
 def a_prompt_donates_its_checkpoint_and_nothing_else(
     design, c, slots, wanted, passes, depth, state, mixed
 ):
@@ -180,7 +181,7 @@ def a_prompt_donates_its_checkpoint_and_nothing_else(
 
 
 @slots_theorem(
-    EAGER_SLOTS, proved_for="sglang-0.5.22", refuted_by=RELEASES[6:], written=0, written_before=0
+    EAGER_SLOTS, proved_for="sglang-0.5.22", refuted_by=since("0.5.23"), written=0, written_before=0
 )
 def a_prompt_in_a_mixed_batch_donates_a_state_that_it_did_not_write(
     design, c, slots, new, depth, state, mixed

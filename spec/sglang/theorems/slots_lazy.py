@@ -6,12 +6,12 @@ from spec.numbers import both, choose, divides, either, implies, negation
 from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import Checkpoint
 from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.theorems.library import before
 from spec.sglang.theorems.slot_invariants import (
     ANY_LAZY_SLOTS,
     KEEPING_A_STALE_LABEL,
     LAZY_SLOTS,
     MOST_OUTSTANDING,
-    RELEASES,
     boundary_after_launch,
     boundary_after_result,
     boundary_is_ahead,
@@ -69,7 +69,7 @@ def a_launch_of_a_lazy_step_keeps_the_invariant(
     )
 
 
-@slots_theorem(LAZY_SLOTS, refuted_by=RELEASES[:6])
+@slots_theorem(LAZY_SLOTS, refuted_by=before("0.5.23"))
 def a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant(
     design, c, slots, label, completed, ahead, boundary, fails
 ):
