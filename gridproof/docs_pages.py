@@ -31,7 +31,7 @@ OUTSIDE_THE_SOLVER = (
     "",
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
-    "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
+    "| induction: what holds at the start and is kept by every event holds for ever | `slots`, `tree` | start and each event "
     "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
     "(`tests/spec/sglang/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
     "Spacer does the induction |",
