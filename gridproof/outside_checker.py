@@ -35,11 +35,12 @@ class Checker:
     calculus: Path
 
     def accepts(self, proof: Path) -> tuple[bool, str]:
-        """Whether it finds that a proof derives `false` from its reference file alone, and the last line it said."""
+        """Whether it finds that a proof derives `false` from its reference file alone, and the last line that it printed."""
         command = [str(self.program), f"--include={self.calculus}", OPTION, proof.name]
         run = _run(command, proof.parent)
-        said = (run.stdout + run.stderr).strip()
-        return run.returncode == 0 and said == "correct", (said.splitlines() or ["nothing"])[-1]
+        printed = (run.stdout + run.stderr).strip()
+        last = (printed.splitlines() or ["nothing"])[-1]
+        return run.returncode == 0 and printed == "correct", last
 
 
 def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -116,9 +117,9 @@ def _spoilt(checker: Checker, proof: Path, spoiling: Spoiling) -> bool:
 
 
 def _faults(checker: Checker, proof: Path) -> Iterator[str]:
-    accepted, said = checker.accepts(proof)
+    accepted, printed = checker.accepts(proof)
     if not accepted:
-        yield f"rejected: {said}"
+        yield f"rejected: {printed}"
         return
     for what, spoiling in SPOILINGS.items():
         if _spoilt(checker, proof, spoiling):

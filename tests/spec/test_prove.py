@@ -1,4 +1,4 @@
-"""The prover's verdicts, each in both colours, and what makes a proof honest."""
+"""The prover's verdicts, each on a case that has it and on one that has not, and what makes a proof honest."""
 
 from dataclasses import replace
 
@@ -612,7 +612,7 @@ FALSE_CLAIMS = {
     "truths_compared": lambda d, c, n: Statement(
         {"same": divides(c.page_size, n) == divides(c.dcp_size, n)}, c.page_size == c.dcp_size
     ),
-    "truths_told_apart": lambda d, c, n: Statement(
+    "truths_distinguished": lambda d, c, n: Statement(
         {"any": n >= 1}, divides(c.page_size, n) != divides(c.dcp_size, n)
     ),
     "truth_is_false": lambda d, c, n: Statement(

@@ -199,12 +199,12 @@ class NotCovered(AssertionError):
 
 def misfit(theorem: Theorem, form, design, c, slots: Slots, lengths: Values) -> str | None:
     """Why a theorem does not take these slots, or None; a conclusion that fails is a misfit as well."""
-    said = {key: int(value) for key, value in FORMS[form](slots).items()}
-    if fixed := set(said) - set(theorem.lengths):
+    numbers = {key: int(value) for key, value in FORMS[form](slots).items()}
+    if fixed := set(numbers) - set(theorem.lengths):
         return f"it fixes {fixed}"
-    if replace(form(**said), donates=slots.donates) != slots:
+    if replace(form(**numbers), donates=slots.donates) != slots:
         return "it has no such slots"
-    return unfit(theorem, design, c, {**said, "donates": int(slots.donates), **lengths})
+    return unfit(theorem, design, c, {**numbers, "donates": int(slots.donates), **lengths})
 
 
 def unfit(theorem: Theorem, design, c, lengths: Values) -> str | None:

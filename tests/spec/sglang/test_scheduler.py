@@ -97,8 +97,8 @@ def test_a_chunk_donates_its_checkpoint_before_the_next_chunk_is_launched():
 
 def test_a_prompt_keeps_the_state_of_its_branching_point():
     s = scheduler()
-    told = s.extend(s.admit(), 20, branching=8)
-    assert [w.state for w in told.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [
+    kept = s.extend(s.admit(), 20, branching=8)
+    assert [w.state for w in kept.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [
         16
     ]
 

@@ -1,4 +1,4 @@
-"""A told trace is acted out pass by pass: what the scheduler would do, and nothing that a trace does not tell."""
+"""A trace is run pass by pass: all that the scheduler would do, and nothing that the trace does not contain."""
 
 import pytest
 
@@ -135,8 +135,8 @@ def test_a_result_gives_the_kept_tokens_and_the_call_what_ended_the_request(gram
     c = Configuration(
         mamba_track_interval=8, mamba_chunk_size=8, speculative_num_draft_tokens=3, overlap=False
     )
-    told = [Event("extend", 6, 6), Event("verify", 3, 9), Event("result", 1, 7)]
-    requests = acted([*told, Event("finish", 0, 7)], c, grammar=grammar)
+    events = [Event("extend", 6, 6), Event("verify", 3, 9), Event("result", 1, 7)]
+    requests = acted([*events, Event("finish", 0, 7)], c, grammar=grammar)
     checkpoints = [donation.checkpoint for donation in requests[-1].donated]
     assert [int(one.recorded) for one in checkpoints if one.saved] == donated
     assert len(requests) == 3
@@ -153,9 +153,9 @@ def test_a_trace_can_contain_a_failed_allocation():
 
 
 @pytest.mark.parametrize(
-    ("tokens", "told", "wrote"), [(20, 8, 8), (20, 16, 16), (16, 16, 16), (12, 16, 8)]
+    ("tokens", "point", "wrote"), [(20, 8, 8), (20, 16, 16), (16, 16, 16), (12, 16, 8)]
 )
-def test_an_extend_that_wrote_another_state_had_a_branching_point(tokens, told, wrote):
+def test_an_extend_that_wrote_another_state_had_a_branching_point(tokens, point, wrote):
     c = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
-    (request,) = acted([Event("extend", tokens, tokens, snapshot_depth=told)], c)
+    (request,) = acted([Event("extend", tokens, tokens, snapshot_depth=point)], c)
     assert [write.state for write in request.writes] == [wrote]
