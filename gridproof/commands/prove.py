@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,7 +106,7 @@ def run(
         kept = export is not None or proofs is not None
         results = parallel_prove.prove(theorems, prover, min(jobs, len(theorems)), kept, show)
     second_methods = [] if names else _second_methods(output, theorems, prover)
-    certificates = _write(output, results, export, proofs, prover.limits, known)
+    certificates = _write(output, results, export, proofs, prover.limits)
     if form == "json":
         document = prove.prove_document(results, solver_name, second, certificates, second_methods)
         output.raw(text_of(document))
@@ -154,11 +154,8 @@ def _check_folders(export: Path | None, proofs: Path | None) -> None:
             raise BadInput(f"--proofs: {error}") from None
 
 
-def _write(output: Output, results, export, proofs, limits, known: Collection[str]):
-    """Write the obligations and cvc5's proofs where asked to; how the proofs turned out, None if not asked.
-
-    `known`: the ids of all theorems of the engines that were asked about.
-    """
+def _write(output: Output, results, export: Path | None, proofs: Path | None, limits):
+    """Write the obligations and cvc5's proofs where asked to; how the proofs turned out, None if not asked."""
     from gridproof.reports import smt_files
 
     lemmas = smt_files.of_lemmas()
@@ -167,8 +164,8 @@ def _write(output: Output, results, export, proofs, limits, known: Collection[st
     if proofs is None:
         return None
     proved = smt_files.of_results(r for r in results if r.verdict == "proved")
-    asked = {r.theorem.id for r in results}
-    return _certify(output, proofs, [*proved, *lemmas], set(known) - asked, limits)
+    others = set(_theorems(None)) - {r.theorem.id for r in results}
+    return _certify(output, proofs, [*proved, *lemmas], others, limits)
 
 
 def _certify(output: Output, folder: Path, obligations, kept: set[str], limits):

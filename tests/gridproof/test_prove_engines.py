@@ -128,3 +128,13 @@ def test_designs_are_listed_by_engine(gridproof, beside):
     ]
     text = gridproof("designs", "--engine", "toy").out
     assert "whole blocks" in text and "proposals" not in text
+
+
+def test_proofs_of_one_engine_leave_those_of_another(gridproof, beside, tmp_path):
+    pytest.importorskip("cvc5")
+    beside(toy(a_hit_is_whole_blocks))
+    proofs, other = ("--proofs", str(tmp_path)), "every_snapshot_step_is_a_flush_step"
+    assert gridproof("prove", "--engine", "sglang", "--theorem", other, *proofs).code == 0
+    assert gridproof("prove", "--engine", "toy", *proofs).code == 0
+    names = {path.name for path in tmp_path.glob("*.cpc")}
+    assert names == {f"{other}.cpc", "a_hit_is_whole_blocks.cpc"}
