@@ -22,8 +22,9 @@ from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
+from spec import worth
 from spec.sglang.releases import DESIGNS, RELEASES, Design
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 
 OUTSIDE_THE_SOLVER = (
     "",
@@ -47,7 +48,7 @@ OUTSIDE_THE_SOLVER = (
 
 def theorems() -> str:
     """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
-    found = worth.refuters()
+    found = worth.refuters(LIBRARY)
     refuted, alone = worth.refuted(found), worth.alone(found)
     lines = [
         "# Theorems",

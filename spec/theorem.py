@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spec.numbers import Truth
@@ -147,10 +148,13 @@ class Theorem:
 
 
 class Library:
-    """The theorems of one engine, in the order in which they are written down."""
+    """The theorems of one engine, in the order in which they are written down.
 
-    def __init__(self, setting: Setting):
-        self.setting = setting
+    `refuted`: the JSON file that lists which of them refute which wrong rules, if there is one.
+    """
+
+    def __init__(self, setting: Setting, refuted: Path | None = None):
+        self.setting, self.refuted = setting, refuted
         self._theorems: dict[str, Theorem] = {}
 
     def theorem(

@@ -1,5 +1,6 @@
 """The library of theorems about SGLang, with configurations that a person would write."""
 
+from pathlib import Path
 from typing import Any
 
 from spec.sglang.engine import ENGINE
@@ -32,7 +33,10 @@ REALISTIC = (
     _configuration(128, 4, 512, 64, 4),
 )
 
-LIBRARY = Library(Setting(engine=ENGINE, realistic=REALISTIC, right=CURRENT))
+LIBRARY = Library(
+    Setting(engine=ENGINE, realistic=REALISTIC, right=CURRENT),
+    refuted=Path(__file__).with_name("refuted.json"),
+)
 theorem = LIBRARY.theorem
 RELEASES = tuple(DESIGNS)
 COMPLETED_SWAP = f"{CURRENT.name}+completed-swap"

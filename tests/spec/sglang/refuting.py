@@ -15,9 +15,9 @@ from types import CodeType
 import numpy
 
 from generators.common.processes import cores
-from spec import candidates
+from spec import candidates, worth
 from spec.candidates import Batch, Columns
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 from spec.theorem import Theorem
 from tests.spec.sglang.mutants import EQUIVALENT, OF_ORDERS, OF_RULES, Mutant
 from tests.spec.sglang.order_tests import failing
@@ -117,7 +117,7 @@ def main() -> None:
     of_rules = of_theorems()
     every = {mutant.name: of_rules[mutant.name] for mutant in OF_RULES}
     every |= {mutant.name: failing(mutant) for mutant in OF_ORDERS}
-    worth.FILE.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
+    LIBRARY.refuted.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
     print(worth.summary(every, [theorem.id for theorem in LIBRARY]))
     print("refuted by nothing:", [name for name, by in every.items() if not by])
 

@@ -11,8 +11,9 @@ from collections import Counter
 
 import pytest
 
+from spec import worth
 from spec.prove import shown
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 from tests.spec.sglang import refuting
 from tests.spec.sglang.mutants import EQUIVALENT, MODULES, OF_ORDERS, OF_RULES, behind
 from tests.spec.sglang.order_tests import TESTS, failing
@@ -25,7 +26,7 @@ def named(mutants):
 
 
 def test_each_mutant_of_a_rule_is_refuted_by_the_theorems_written_down(capsys):
-    found, written = refuting.of_theorems(), worth.refuters()
+    found, written = refuting.of_theorems(), worth.refuters(LIBRARY)
     assert found == {
         **{mutant.name: written[mutant.name] for mutant in OF_RULES},
         **{mutant.name: () for mutant, _ in EQUIVALENT},
@@ -37,7 +38,7 @@ def test_each_mutant_of_a_rule_is_refuted_by_the_theorems_written_down(capsys):
 
 @pytest.mark.parametrize("mutant", named(OF_ORDERS))
 def test_each_mutant_of_the_order_of_events_is_refuted_by_the_test_written_down(mutant):
-    by = worth.refuters()[mutant.name]
+    by = worth.refuters(LIBRARY)[mutant.name]
     assert len(by) == 1 and failing(mutant, by) == by
 
 
@@ -49,7 +50,7 @@ def test_a_mutant_is_equivalent(mutant, equivalence):
 
 
 def test_the_list_of_refuters_names_existing_mutants_theorems_and_tests():
-    written = worth.refuters()
+    written = worth.refuters(LIBRARY)
     assert list(written) == [mutant.name for mutant in (*OF_RULES, *OF_ORDERS)]
     refuters = {name for by in written.values() for name in by}
     assert refuters <= {theorem.id for theorem in LIBRARY} | set(TESTS)

@@ -1,6 +1,7 @@
 """What a theorem is worth: the mutants of the rules that it refutes, and those that no other theorem refutes.
 
-`refuted.json` lists for each mutant (a wrong rule) the theorems that refute it; the mutation test checks the list.
+The file `refuted` of a library lists for each mutant (a wrong rule) the theorems that refute it; the engine's mutation
+test checks the list.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
-from pathlib import Path
 
-FILE = Path(__file__).with_name("refuted.json")
+from spec.theorem import Library
 
 
 @cache
-def refuters() -> dict[str, tuple[str, ...]]:
-    """Of each mutant, what refutes it: theorems or, of a mutant of the order of events, tests."""
-    return {name: tuple(by) for name, by in json.loads(FILE.read_text(encoding="utf-8")).items()}
+def refuters(library: Library) -> dict[str, tuple[str, ...]]:
+    """For each mutant, what refutes it: theorems or, for a mutant of the order of events, tests."""
+    if library.refuted is None:
+        return {}
+    found = json.loads(library.refuted.read_text(encoding="utf-8"))
+    return {name: tuple(by) for name, by in found.items()}
 
 
 def refuted(found: Mapping[str, Iterable[str]]) -> Counter[str]:
