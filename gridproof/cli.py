@@ -196,10 +196,12 @@ def _finish(code: int, exit_zero: bool = False) -> None:
     sys.exit(0 if exit_zero and code == 1 else code)
 
 
+_ONE_ENGINE = click.option("--engine", help="only this engine, such as sglang; default: all")
 _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1")
 
 
 @main.command()
+@_ONE_ENGINE
 @click.option("--family", multiple=True, help="only this family of theorems; may be repeated")
 @click.option("--theorem", "theorems", multiple=True, help="only this theorem; may be repeated")
 @click.option("--solver", type=click.Choice(["z3", "cvc5", "both"]), default="z3")
@@ -231,6 +233,7 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
 @click.pass_context
 def prove(
     ctx: click.Context,
+    engine: str | None,
     family: tuple[str, ...],
     theorems: tuple[str, ...],
     solver: str,
@@ -246,7 +249,7 @@ def prove(
     from gridproof.commands import prove as command
 
     code = command.run(
-        _output(ctx), family, theorems, solver, seeds, limit, jobs, export, proofs, form
+        _output(ctx), engine, family, theorems, solver, seeds, limit, jobs, export, proofs, form
     )
     _finish(code, exit_zero)
 
@@ -495,13 +498,14 @@ def replay(
 
 
 @main.command()
+@_ONE_ENGINE
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.pass_context
-def designs(ctx: click.Context, form: str) -> None:
-    """List the named designs and what each reader uses."""
+def designs(ctx: click.Context, engine: str | None, form: str) -> None:
+    """List the named designs and the rules that each consists of."""
     from gridproof.commands import designs as command
 
-    _finish(command.run(_output(ctx), form))
+    _finish(command.run(_output(ctx), engine, form))
 
 
 def _choose_colour(ctx: click.Context, option: click.Parameter, value: str | None) -> None:

@@ -22,8 +22,9 @@ from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
+from spec import worth
 from spec.sglang.releases import DESIGNS, RELEASES, Design
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 
 OUTSIDE_THE_SOLVER = (
     "",
@@ -31,9 +32,9 @@ OUTSIDE_THE_SOLVER = (
     "",
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
-    "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
+    "| induction: what holds at the start and is kept by every event holds for ever | `slots`, `tree` | start and each event "
     "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
-    "(`tests/spec/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
+    "(`tests/spec/sglang/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
     "Spacer does the induction |",
     "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
     "is a parameter that nothing is known of but its hypotheses |",
@@ -47,7 +48,7 @@ OUTSIDE_THE_SOLVER = (
 
 def theorems() -> str:
     """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
-    found = worth.refuters()
+    found = worth.refuters(LIBRARY)
     refuted, alone = worth.refuted(found), worth.alone(found)
     lines = [
         "# Theorems",
@@ -59,7 +60,7 @@ def theorems() -> str:
         "`fails on` names the releases whose own rules break it.",
         "Lengths and depths are tokens, `dcp_size` is ranks. The proved formula comes from calling the "
         "rules in `spec/sglang/rules`.",
-        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/mutants.py`): those "
+        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/sglang/mutants.py`): those "
         "that it refutes, and of these the ones that no other theorem refutes. "
         f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} One that refutes none alone may still say "
         "something that no other says: the mutants are those that somebody thought of.",

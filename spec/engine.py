@@ -1,8 +1,8 @@
 """What an engine brings to the model, and the one registry of engines.
 
 An engine is a set of sibling packages that bear its name: `spec.NAME`, `generators.NAME`, `gpu_checks.NAME`.  Each has a
-module `engine` whose `ENGINE` says what that room needs of it.  Nothing outside those packages imports them: whoever
-needs an engine asks for it by its name, which every design and every case carries.
+module `engine` whose `ENGINE` has what that room needs of it.  Nothing outside those packages imports them: an engine
+is asked for by its name, which every design and every case carries.
 """
 
 from __future__ import annotations
@@ -67,13 +67,43 @@ class Design(Protocol):
     def summary(self) -> dict[str, str]: ...
 
 
+class SecondVerdict(Protocol):
+    """What a second method found of a design; `assumes`: what it takes for granted of it; `facts`: further JSON fields."""
+
+    @property
+    def design(self) -> str: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def assumes(self) -> str: ...
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class SecondMethod:
+    """Another proof of what a family of theorems shows, made whenever the theorems of that family are proved.
+
+    `name`, `claim`: the method and what it proves, in words; `judge`: its verdict on a design, under the prover's
+    limits and seeds.
+    """
+
+    name: str
+    claim: str
+    family: str
+    judge: Callable[..., SecondVerdict]
+
+
 @dataclass(frozen=True)
 class Engine:
     """What the model knows of an engine.
 
     `releases`: the modelled ones, the oldest first; `configuration`: the type of a configuration, whose fields are
     numbers, arrays or terms; `geometry`: the lengths (tokens) that follow from a configuration under a design;
-    `library`: the theorems, imported when they are asked for.
+    `library`: the theorems; `second_method`: another proof of a family of them, where there is one.  The last two are
+    imported when they are asked for.
     """
 
     name: str
@@ -84,6 +114,7 @@ class Engine:
     proposals: Mapping[str, Callable[[Any], Any]]
     geometry: Callable[[Any, Any], dict[str, int]]
     library: Callable[[], Library]
+    second_method: Callable[[], SecondMethod] | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -124,6 +155,11 @@ def part(name: str, room: str) -> Any:
 def engine(name: str) -> Engine:
     """The engine of that name."""
     return part(name, "spec")
+
+
+def engines() -> tuple[Engine, ...]:
+    """Every modelled engine."""
+    return tuple(engine(name) for name in PACKAGES)
 
 
 def engine_of(design: Design) -> Engine:

@@ -21,7 +21,7 @@ from spec.sglang.releases import RELEASES, Design
 from spec.sglang.theorems import LIBRARY
 from spec.smt import smtlib
 from spec.smt.lemmas import LEMMAS
-from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES
+from tests.spec.sglang.mutants import EQUIVALENT, OF_ORDERS, OF_RULES
 
 DOCUMENTS = ("README.md", "docs/search.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)

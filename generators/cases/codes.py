@@ -283,7 +283,7 @@ NODE_DEPTH = Code(
     "GP404",
     "node-depth",
     "a state is hung on a node of another depth than the one it is donated under, which a node could have",
-    "a_guarded_extend_hangs_on_the_node_of_its_recorded_depth",
+    "with_the_insert_guard_an_extend_is_inserted_at_its_recorded_depth",
     why="The next request is given a state of another depth than the tokens that it matched.",
     accepted="a key cut to the donated depth, as every modelled release cuts it",
 )

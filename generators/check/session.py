@@ -16,7 +16,7 @@ from generators.sglang.check import prompt_cuts
 from generators.sglang.check.fixes import candidates, changed
 from generators.sglang.check.impact import affected
 from generators.sglang.launch.resolve import Launch
-from spec.sglang.configuration import interval_is_whole_configured_pages
+from spec.sglang.guards import interval_is_whole_configured_pages
 from spec.sglang.releases import CURRENT, DESIGNS, Design
 from spec.sglang.rules import grids
 

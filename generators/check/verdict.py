@@ -20,8 +20,9 @@ from generators.sglang.check.known_faults import known_faults
 from generators.sglang.launch.flags import FLAGS, SWITCHES
 from generators.sglang.launch.resolve import Beyond, Launch
 from generators.sglang.search import producers
+from spec.engine import Guard
 from spec.sglang import bezout_check
-from spec.sglang.configuration import Configuration, Guard
+from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
 

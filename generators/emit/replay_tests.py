@@ -17,7 +17,8 @@ from generators.search.configurations import MODELLED_STRATEGIES
 from generators.sglang.emit.retelling import configuration_of
 from generators.sglang.emit.stories import follower
 from spec.sglang.configuration import STATEFUL_LAYERS, Configuration
-from spec.sglang.releases import CURRENT, PROPOSALS, Design, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import CURRENT, Design, design_named
 from spec.sglang.scheduler import Request, Scheduler
 from spec.sglang.trace_runner import SERVED, BadTrace, acted_out
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy
 
 from generators.cases.domain import DOMAIN_FIELDS, Domain
-from spec.sglang.configuration import NUMERIC_FIELDS, Guard
+from spec.engine import Guard
+from spec.sglang.configuration import NUMERIC_FIELDS
 from spec.sglang.releases import Design
 
 BLOCK = 1 << 18

@@ -13,9 +13,10 @@ from generators.search.user_design.producers import OwnClass
 from generators.search.user_design.rule import NotForAll
 from generators.sglang.search.producers import ExtendClass, extend_classes
 from generators.sglang.search.separators import SEPARATORS, Geometry, Separation
+from spec.engine import engine_of
 from spec.numbers import Truth, both, either, negation
 from spec.prove import shown
-from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
+from spec.sglang.configuration import NUMERIC_FIELDS
 from spec.sglang.releases import Design
 from spec.theorem import Setting, Statement, Theorem
 
@@ -100,14 +101,7 @@ def _theorem(
 ) -> Theorem:
     fixed = {n: int(domain.axis(n)[0]) for n in NUMERIC_FIELDS if len(domain.axis(n)) == 1}
     start = {n: int(domain.axis(n)[0]) for n in _free(domain)}
-    least = {n: 0 if n == "speculative_num_draft_tokens" else 1 for n in _free(domain)}
-    setting = Setting(
-        fields=least,
-        constants={**vars(Configuration()), **others, **fixed},
-        realistic=(start,),
-        design=lambda name: design,
-        right=design,
-    )
+    setting = Setting(engine_of(design), (start,), design, fixed={**others, **fixed})
     state = _statement(domain, wrong, guards, besides)
     name = f"no {wrong.name}"
     return Theorem(name, "search", name, state, setting, dict(wrong.lengths))

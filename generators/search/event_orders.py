@@ -340,7 +340,10 @@ def _read_by_a_life(design: Design, c: Any) -> Any:
         "undoes_mixed_allocations": True,
     }
     unread |= dict.fromkeys(("flush_grid", "window_grid", *_READ_AS_NUMBERS), grids.track_interval)
-    unread |= {"blind_verifiers": design.blind_verifiers & {c.speculative_algorithm}}
+    unread |= {
+        "algorithms_without_checkpoints": design.algorithms_without_checkpoints
+        & {c.speculative_algorithm}
+    }
     return (
         replace(design, extend_rule=rule, extend_rule_under_dcp=rule, **unread),
         *(c.strategy, c.overlap, *numbers_of_a_life(design, c).values()),

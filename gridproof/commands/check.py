@@ -20,7 +20,8 @@ from gridproof import files
 from gridproof.commands.search import chosen_design
 from gridproof.console import Output
 from gridproof.reports import check
-from spec.sglang.releases import CURRENT, DESIGNS, RELEASES, Design, design_of_engine
+from spec.engine import design_of_requirement
+from spec.sglang.releases import CURRENT, DESIGNS, RELEASES, Design
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _of_pinned(judging: Judging, target: Target) -> Judgement:
     pinned, launch = target.pinned, target.launch
     assert pinned is not None
     if pinned.release in RELEASES:
-        design = design_of_engine(f"sglang=={pinned.release}")
+        design = design_of_requirement(f"sglang=={pinned.release}")
         return judging.judge(design, launch, target.source, target.line)
     reason = (
         f"the release {pinned.release} ({pinned.where}) is not modelled; the modelled ones are "

@@ -19,7 +19,8 @@ from spec.sglang.releases import Design
 
 def chosen_design(engine: str | None, design: str | None, file: Path | None = None) -> Design:
     """The design named by --engine, --design or --design-file; the newest release where none is given."""
-    from spec.sglang.releases import UnknownDesign, design_named, design_of_engine
+    from spec.engine import UnknownDesign, design_of_requirement
+    from spec.sglang.releases import design_named
 
     if sum(given is not None for given in (engine, design, file)) > 1:
         raise BadInput("--engine, --design and --design-file name the same thing; give one of them")
@@ -30,7 +31,7 @@ def chosen_design(engine: str | None, design: str | None, file: Path | None = No
     try:
         if design is not None:
             return design_named(design)
-        return design_of_engine("sglang" if engine is None else engine)
+        return design_of_requirement("sglang" if engine is None else engine)
     except UnknownDesign as error:
         raise BadInput(str(error)) from None
 

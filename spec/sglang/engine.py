@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.engine import Engine, Field
+from spec.engine import Engine, Field, SecondMethod
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, design_named
 from spec.sglang.rules import grids
 from spec.theorem import Library
 
@@ -115,6 +116,12 @@ def _library() -> Library:
     return LIBRARY
 
 
+def _second_method() -> SecondMethod:
+    from spec.sglang.drift.verdict import METHOD
+
+    return METHOD
+
+
 ENGINE = Engine(
     name="sglang",
     releases=RELEASES,
@@ -124,4 +131,5 @@ ENGINE = Engine(
     proposals=PROPOSALS,
     geometry=geometry,
     library=_library,
+    second_method=_second_method,
 )

@@ -12,7 +12,7 @@ import difflib
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -20,8 +20,8 @@ from typing import Any
 from generators.common.errors import BadInput
 from generators.search.user_design.rule import OwnRule, executed
 from generators.search.user_design.source_files import Executed
-from spec.sglang.configuration import Guard
-from spec.sglang.releases import CURRENT, Design, ExtendRule, UnknownDesign, design_named
+from spec.engine import Guard, UnknownDesign
+from spec.sglang.releases import CURRENT, Design, ExtendRule, design_named
 
 _GUARD = "guard_"
 _OF_AN_EXTEND = {f"extend_{name}": name for name in ("depth", "donates")}
@@ -29,7 +29,7 @@ _OF_AN_EXTEND = {f"extend_{name}": name for name in ("depth", "donates")}
 
 def rules() -> dict[str, Callable[..., Any]]:
     """The rules that a file can give, with the one that the newest release has."""
-    given = {f.name: f.default for f in fields(Design) if isinstance(f.default, FunctionType)}
+    given = {name: rule for name, rule in vars(CURRENT).items() if isinstance(rule, FunctionType)}
     del given["window_grid"]  # of a draft's convolution windows, which no search follows
     extends = {name: getattr(CURRENT.extend_rule, part) for name, part in _OF_AN_EXTEND.items()}
     return given | extends
@@ -37,7 +37,7 @@ def rules() -> dict[str, Callable[..., Any]]:
 
 def switches() -> tuple[str, ...]:
     """The properties that a file can set to True or False."""
-    return tuple(f.name for f in fields(Design) if isinstance(f.default, bool))
+    return tuple(name for name, value in vars(CURRENT).items() if isinstance(value, bool))
 
 
 def read_design(path: Path) -> Design:

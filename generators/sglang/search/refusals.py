@@ -1,6 +1,6 @@
 """What is amiss with a launch though no state is wrong: a guard refuses it for nothing, or nothing is ever reused.
 
-Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/configuration.py`; upstream reports of guards that reject
+Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/guards.py`; upstream reports of guards that reject
 what is right, and of grids beyond every prompt (`docs/faults.md`).
 """
 
@@ -30,6 +30,7 @@ from generators.search.representative import ranks, written_first
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.producers import own_classes, with_a_period
 from generators.search.user_design.rule import OwnRule
+from spec.engine import Guard
 from spec.numbers import both, either, largest, lcm, negation, smallest
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -38,7 +39,6 @@ from spec.sglang.checkpoints import (
     node_of,
     verify_checkpoint,
 )
-from spec.sglang.configuration import Guard
 from spec.sglang.releases import Design, current
 from spec.sglang.rules import grids
 

@@ -25,7 +25,8 @@ from generators.sglang.search.classify import code_of, is_wrong
 from generators.sglang.search.moves import NEVER_CHUNKED, Move
 from spec.records import replace
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, current, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, current, design_named
 from spec.sglang.rules import grids, lookup
 from spec.sglang.scheduler import PROMPT, VERIFY, Request, Scheduler, Write
 
@@ -130,7 +131,7 @@ class PlainSearch:
                 point = current(self.design.branching_point)
                 hits = range(self.page, end, self.page)
                 for told in sorted({int(point(grid, hit)) for hit in hits}):
-                    if lookup.is_told(told, r.length):
+                    if lookup.is_branching_point(told, r.length):
                         yield Move("extend", end, branching=told)
 
     def _ends(self, r: Request) -> Iterator[Move]:
