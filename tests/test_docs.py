@@ -78,7 +78,7 @@ def test_every_link_of_the_documents_leads_somewhere(root):
 
 def test_recipes_say_what_their_launch_command_resolves_to(root):
     from generators.cases.domain import Domain, parse_axis, read_toml
-    from generators.sglang.launch.resolve import read_launch
+    from generators.launch.launch import read_launch
 
     for path in sorted((root / "recipes").glob("*.toml")):
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -8,7 +8,8 @@ from typing import Any
 
 from generators.cases.domain import DOMAIN_FIELDS, LISTS, Domain, check_keys, parse_axis
 from generators.common.errors import BadInput, NothingToDo, UserError
-from generators.sglang.launch.resolve import read_launch, told_from
+from generators.launch.launch import given_values, only_launched, read_words
+from generators.launch.words import Word
 from spec.sglang.configuration import Configuration
 
 _KEYS = {"launch": ("id", "source", "command", "set"), "configuration": ("id", *DOMAIN_FIELDS)}
@@ -50,15 +51,16 @@ def listed_domain(data: Mapping[str, Any], where: str) -> Domain:
 
 def _launched(table: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a launch resolves to; None where no rule fits it."""
-    command, told = table.get("command"), table.get("set", {})
-    if not isinstance(command, str) or not isinstance(told, dict):
+    command, beside = table.get("command"), table.get("set", {})
+    if not isinstance(command, str) or not isinstance(beside, dict):
         raise BadInput("command must be a text, and set a table")
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise BadInput(str(error)) from None
-    launch = read_launch(words, told_from([f"{name}={value}" for name, value in told.items()]))
-    if launch.unmodelled or not launch.radix_cache:
+    given = given_values(f"{name}={value}" for name, value in beside.items())
+    launch = read_words(*only_launched([Word(word) for word in words]), given=given)
+    if launch.unmodelled:
         return None
     return _row(launch.configuration)
 

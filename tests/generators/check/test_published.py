@@ -88,10 +88,10 @@ def test_the_verdicts_are_those_of_the_model(one):
         beyond = {producer for flag in one.launch.beyond for producer in flag.producers}
         for reader, wrong in readers.items():
             right = "not_modelled" if reader in beyond else "safe"
-            assert judgement.readers[reader] == ("unsafe" if wrong else right), (release, reader)
+            assert judgement.producers[reader] == ("unsafe" if wrong else right), (release, reader)
         # The slots are judged by other rules; what the grids decide is never made better by them.
         if verdict == "safe" and beyond:
             verdict = "not_modelled"
         assert judgement.verdict == verdict or (
-            verdict != "unsafe" and judgement.readers["slots"] == "unsafe"
+            verdict != "unsafe" and judgement.producers["slots"] == "unsafe"
         )
