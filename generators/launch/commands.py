@@ -55,12 +55,11 @@ class _Starts:
 @functools.cache
 def _starts_of(modelled: tuple[str, ...]) -> _Starts:
     parts = [(name, engines.engine(name).launch) for name in modelled]
-    others = [
-        {k: v for k, v in t.items() if v not in modelled} for t in (_OTHER_MODULES, _OTHER_COMMANDS)
-    ]
+    modules = {k: v for k, v in _OTHER_MODULES.items() if v not in modelled}
+    commands = {k: v for k, v in _OTHER_COMMANDS.items() if v not in modelled}
     return _Starts(
-        others[0] | {module: name for name, part in parts for module in part.modules},
-        others[1] | {command: name for name, part in parts for command in part.commands},
+        modules | {module: name for name, part in parts for module in part.modules},
+        commands | {command: name for name, part in parts for command in part.commands},
         {script: name for name, part in parts for script in part.scripts},
     )
 

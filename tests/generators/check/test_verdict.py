@@ -60,7 +60,7 @@ def test_the_two_kimi_k3_launches(command, release):
         assert judgement.first_wrong_depth == 768
     if command == MEGAMOE:
         assert judgement.producers["verify"] == ("unsafe" if old else "not_modelled")
-        assert judgement.configuration.speculative_num_draft_tokens == 8
+        assert judgement.configuration["speculative_num_draft_tokens"] == 8
 
 
 def test_where_each_value_comes_from():
@@ -104,16 +104,16 @@ def test_where_each_value_comes_from():
         ("--disable-radix-cache", "not_modelled", "radix cache is off"),
         (f"--page-size 64 --chunked-prefill-size -1 {LAZY}", "safe", ""),
         (f"--page-size 64 {LAZY}", "safe", "--enable-mixed-chunk"),
-        (f"--page-size 64 --enable-mixed-chunk {LAZY}", "unsafe", "a piece of a prompt"),
+        (f"--page-size 64 --enable-mixed-chunk {LAZY}", "unsafe", "a piece of the prompt"),
         (f"--enable-hierarchical-cache {LAZY}", "not_modelled", "the host and back"),
-        ("", "unsafe", "written into its slot"),
+        ("", "unsafe", "slot is overwritten"),
         (LAZY, "safe", ""),
         (SYNCHRONOUS, "safe", ""),
         (
             "--dcp-size=8 --tp-size=8 --page-size=8192 --mamba-track-interval 8192 --chunked-prefill-size -1 "
             + LAZY,
             "inert",
-            "can ever be reused",
+            "can be reused",
         ),
     ],
 )

@@ -176,7 +176,7 @@ def test_models_and_backends_without_an_extra_buffer_keep_their_states_without_o
     for model in ("LiquidAI/LFM2-24B-A2B", "Zyphra/ZAYA1-8B", "jet-ai/Jet-Nemotron-4B"):
         plain = f"sglang serve --model-path {model}"
         assert judged(plain).verdict == "not_modelled"
-        assert judged(plain).configuration.strategy == "no_buffer"
+        assert judged(plain).configuration["strategy"] == "no_buffer"
         lazy = f"{plain} --mamba-radix-cache-strategy extra_buffer_lazy"
         assert judged(lazy).verdict == "rejected" and found(judged(lazy), "GP005")
     for flags, verdict in (("flashkda", "rejected"), ("triton", "safe")):
@@ -196,15 +196,15 @@ def test_models_and_backends_without_an_extra_buffer_keep_their_states_without_o
     ],
 )
 def test_the_backend_of_one_phase_can_set_the_page(flags, page):
-    assert judged(f"{LAZY} {flags}").configuration.page_size == page
+    assert judged(f"{LAZY} {flags}").configuration["page_size"] == page
 
 
 def test_pipeline_parallelism_turns_the_overlap_scheduler_off():
     plain = "sglang serve --model-path some/hybrid"
     assert judged(plain).verdict == "unsafe"
     parallel = judged(f"{plain} --pp-size 2")
-    assert parallel.verdict == "safe" and not parallel.configuration.overlap
-    assert parallel.configuration.strategy == "extra_buffer"
+    assert parallel.verdict == "safe" and not parallel.configuration["overlap"]
+    assert parallel.configuration["strategy"] == "extra_buffer"
 
 
 def test_that_lazy_slots_can_run_out_stands_beside_the_fix_to_them():

@@ -48,8 +48,8 @@ def test_with_mixed_chunks_it_is_an_error_and_the_fix_leaves_them_out():
     assert severities(judgement) == {"error"}
     assert finding(judgement).fix == {"flags": {"--enable-mixed-chunk": None}, "safe": True}
     assert finding(judgement).trace == (
-        "extend 1984 to 1984 (snapshot at 1984), extend 2047 to 4031 (snapshot at 3968), "
-        "extend 64 to 4095 (snapshot at 4095), finish on node 4032"
+        "prefill 1984 tokens (snapshot taken); prefill 2047 tokens (length 4031, snapshot at 3968); "
+        "prefill 64 tokens (length 4095, snapshot taken); finish: inserted at node 4032"
     )
 
 
