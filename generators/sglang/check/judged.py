@@ -9,39 +9,24 @@ from generators.cases.codes import Code, code_named
 from generators.cases.file_format import Case
 from generators.check.findings import Judged, OrdersSearched
 from generators.launch.launch import Launch
-from generators.search.event_orders import cases_of, first_orders
+from generators.search.breadth_first import Trace
+from generators.search.event_orders import depths_of, events_of, first_orders, outcome_of
 from generators.sglang import codes
 from generators.sglang.check import prompt_cuts
 from generators.sglang.check.conditions import mixes
 from generators.sglang.check.evidence import CUT_ON_THE_PAGE, proved_alone, rests_on
-from generators.sglang.launch.resolve import Beyond
+from generators.sglang.check.not_modelled import concerned
 from generators.sglang.search import producers
 from generators.sglang.search.producers import ExtendClass, Found
 from spec.sglang import bezout_check
 from spec.sglang.checkpoints import extend_checkpoint
-from spec.sglang.configuration import Configuration, Guard
+from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
 
 # What is looked for among orders of events; orders of more of them add nothing to those of the modelled releases.
 _OF_ORDERS = (codes.VERIFY_STEP, *codes.SLOTS)
 ORDER_EVENTS = 5
-
-
-def refused_by(design: Design, c: Configuration) -> list[Guard]:
-    """The start-up guards of a release that do not accept the configuration."""
-    return [guard for guard in design.guards if not guard.accepts(c)]
-
-
-def concerned(launch: Launch, beyond: Beyond) -> list[str]:
-    """The producers that a flag takes out of the model in this launch."""
-    return [p for p in beyond.producers if p != "verify" or launch.configuration.speculates]
-
-
-def names(launch: Launch) -> tuple[str, ...]:
-    """The producers of checkpoints that every launch has."""
-    verify = ("verify",) if launch.configuration.speculates else ()
-    return ("decode", "extend", *verify, "slots", "flush")
 
 
 def _extends(design: Design, c: Configuration) -> Iterator[tuple[ExtendClass, Found]]:
@@ -58,6 +43,11 @@ def _extends(design: Design, c: Configuration) -> Iterator[tuple[ExtendClass, Fo
 
 def _case(code: Code, found: Found) -> Case:
     return Case(code.name, code.id, found.outcome, {}, found.trace, found.depths, {})
+
+
+def _order_case(design: Design, c: Configuration, trace: Trace) -> Case:
+    events, depths = events_of(design, c, trace), depths_of(design, c, trace)
+    return Case(trace.code.name, trace.code.id, outcome_of(trace), {}, events, depths, {})
 
 
 def grid_cases(design: Design, c: Configuration) -> list[Case]:
@@ -93,7 +83,7 @@ def judged(
     cases.sort(key=lambda case: case.code)
     mixed = mixes(design, launch)
     orders = first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, known, mixed)
-    cases += cases_of(design, c, orders)
+    cases += [_order_case(design, c, trace) for trace in orders.traces]
     verdicts = _verdicts(launch, cases, broken)
     cut_on_the_page = prompt_cuts.with_whole_prefixes(design, launch)
     theorems = rests_on(design, cut_on_the_page, verdicts)
@@ -117,7 +107,8 @@ def judged(
 
 def _verdicts(launch: Launch, cases: Iterable[Case], broken: Collection[str]) -> dict[str, str]:
     """The verdict on each producer by its cases, by flags that no rule models, and by known faults."""
-    verdicts = dict.fromkeys(names(launch), "safe")
+    verify = ("verify",) if launch.configuration.speculates else ()
+    verdicts = dict.fromkeys(("decode", "extend", *verify, "slots", "flush"), "safe")
     for case in cases:
         verdicts[code_named(case.code).producer or "extend"] = "unsafe"
     for beyond in launch.facts.beyond:

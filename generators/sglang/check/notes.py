@@ -22,7 +22,8 @@ def interval_rounded_up(design: Design, launch: Launch, judgement: Judgement) ->
 def refused_though_valid(design: Design, launch: Launch, judgement: Judgement) -> str | None:
     """Only guards that are stricter than necessary refuse the launch."""
     from generators.sglang import codes
-    from generators.sglang.check.judged import grid_cases, refused_by
+    from generators.sglang.check.judged import grid_cases
+    from generators.sglang.check.not_modelled import refused_by
 
     if judgement.verdict != "rejected":
         return None

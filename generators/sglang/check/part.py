@@ -2,65 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
-from generators.check.findings import Judged, Judgement, Remark
+from generators.check.findings import Judgement
 from generators.engines import Checking
 from generators.launch.launch import Launch
-from generators.sglang import codes
-from generators.sglang.check import judged
+from generators.sglang.check import judged, not_modelled
 from generators.sglang.check.conditions import mixes
-from generators.sglang.launch.flags import spelling_of
 from spec.sglang.releases import Design
 
 
 class _Checking(Checking):
-    def judged(
-        self,
-        design: Design,
-        launch: Launch,
-        broken: Collection[str],
-        *,
-        alone: bool,
-        known: dict[Any, Any],
-    ) -> Judged:
-        return judged.judged(design, launch, broken, alone=alone, known=known)
-
-    def refusals(self, design: Design, launch: Launch) -> Iterator[Remark]:
-        if launch.unmodelled:
-            return
-        for guard in judged.refused_by(design, launch.configuration):
-            of_strategy = guard.name in codes.CANNOT_START.guards
-            code = codes.CANNOT_START if of_strategy else codes.REJECTED
-            yield Remark(code, f"the release refuses to start: {guard.demands}")
-        if launch.facts.refused:
-            yield Remark(codes.CANNOT_START, f"the server does not start: {launch.facts.refused}")
-
-    def not_modelled(self, design: Design, launch: Launch) -> str | None:
-        if launch.unmodelled is None and launch.configuration.strategy == "no_buffer":
-            return "not checked: gridproof does not model the no_buffer strategy yet"
-        return launch.unmodelled
-
-    def keeps_checkpoints(self, launch: Launch) -> bool:
-        return launch.facts.radix_cache and launch.facts.model.recurrent is not False
-
-    def remarks(self, design: Design, launch: Launch, broken: Collection[str]) -> Iterator[Remark]:
-        """The flags that reach what no rule models, and the producers that they concern."""
-        if launch.unmodelled:
-            return
-        for beyond in launch.facts.beyond:
-            left = [p for p in judged.concerned(launch, beyond) if p not in broken]
-            if left:
-                flag, named = spelling_of(beyond.field), " and ".join(left)
-                message = (
-                    f"not checked: {named}, because gridproof does not model {flag} ({beyond.why})"
-                )
-                yield Remark(codes.NOT_MODELLED, message, about=(beyond.field,))
-
-    def producers(self, launch: Launch) -> tuple[str, ...]:
-        beyond = (p for flag in launch.facts.beyond for p in judged.concerned(launch, flag))
-        return tuple(dict.fromkeys(("decode", "extend", "slots", "flush", *beyond)))
+    judged = staticmethod(judged.judged)
+    refusals = staticmethod(not_modelled.refusals)
+    keeps_checkpoints = staticmethod(not_modelled.keeps_checkpoints)
+    remarks = staticmethod(not_modelled.remarks)
+    producers = staticmethod(not_modelled.producers)
+    not_modelled = staticmethod(not_modelled.not_modelled)
 
     def step(self, design: Design, launch: Launch, is_conditional: bool) -> int:
         anywhere = is_conditional or mixes(design, launch)

@@ -13,7 +13,7 @@ from generators.launch.launch import Note, Setting
 from generators.launch.words import Word
 from generators.sglang.launch.flag_classes import engine_flags, not_modelled
 
-_CONFIG = "--config"
+CONFIG = "--config"
 # The flags that decide about checkpoints, by field; the first spelling is the engine's own.
 FLAGS: dict[str, tuple[str, ...]] = {
     "page_size": ("--page-size",),
@@ -30,7 +30,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "speculative_dspark_block_size": ("--speculative-dspark-block-size",),
     "speculative_dflash_block_size": ("--speculative-dflash-block-size",),
     "model_path": ("--model-path", "--model"),
-    "config_file": (_CONFIG,),
+    "config_file": (CONFIG,),
     "pp_size": ("--pp-size", "--pipeline-parallel-size"),
     "linear_attn_backend": ("--linear-attn-backend",),
     "decode_attention_backend": ("--decode-attention-backend",),
@@ -173,8 +173,8 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     word = words[position]
     spelling, has_value, text = word.text.partition("=")
     spelling = _full(spelling)
-    if spelling == _CONFIG and has_value:
-        message = f"the engine reads a configuration file only as {_CONFIG} FILE, not as {_CONFIG}={text[:40]}"
+    if spelling == CONFIG and has_value:
+        message = f"the engine reads a configuration file only as {CONFIG} FILE, not as {CONFIG}={text[:40]}"
         given.notes.append(Note(codes.MISSPELT, message, word))
         return 1
     if spelling in _SWITCH_OF:
