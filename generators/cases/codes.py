@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Example(NamedTuple):
-    """A launch that has a finding in a release (`sglang==0.5.18`), and one of the same release that has it not."""
+    """A launch that has a finding in a release (`ENGINE==RELEASE`), and one of the same release without it."""
 
     requirement: str
     launch: str

@@ -75,7 +75,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Reader:
+class LaunchReader:
     """How launches are read: values that stand beside them, by engine and field, and the model's config.json."""
 
     given: Given = field(default_factory=dict)

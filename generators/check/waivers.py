@@ -17,7 +17,7 @@ _COMMENT = re.compile(
     r"(?:^|(?<=\s))(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive\b[ \t]*((?:GP\d+[ \t]*,?[ \t]*)*):?[ \t]*([^\n]*)",
     re.MULTILINE | re.IGNORECASE,
 )
-_ACCEPTED = "accepted is '# gridproof: waive GP401: the reason'"
+_ACCEPTED = "accepted is '# gridproof: waive CODE: the reason'"
 
 
 @dataclass

@@ -11,7 +11,7 @@ from generators.cases.file_format import text_of
 from generators.check import apply_fix, waivers
 from generators.check.findings import Finding, Judgement, findings_document
 from generators.check.session import Judging
-from generators.check.sources import STANDARD_INPUT, Found, Reader, Target
+from generators.check.sources import STANDARD_INPUT, Found, LaunchReader, Target
 from generators.common.errors import BadInput, NothingToDo
 from generators.launch import formats
 from generators.launch.launch import given_values
@@ -84,7 +84,7 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
         raise NothingToDo("no launch command given; write it after '--'")
     if command is None and not paths:
         raise NothingToDo("no launch command and no file given; write a command after '--'")
-    found, reader = Found(), Reader(given_values(options.settings), options.config)
+    found, reader = Found(), LaunchReader(given_values(options.settings), options.config)
     if command is not None:
         reader.of_command(command, found)
     reader.of_paths(paths, found)

@@ -144,7 +144,7 @@ def test_where_no_flags_help_the_release_that_does_is_named():
 
 def test_a_flag_is_left_out_where_it_stands(tmp_path):
     from generators.check import apply_fix
-    from generators.check.sources import Found, Reader
+    from generators.check.sources import Found, LaunchReader
 
     file = Path(tmp_path) / "a.sh"
     text = (
@@ -152,7 +152,7 @@ def test_a_flag_is_left_out_where_it_stands(tmp_path):
     )
     file.write_text(text)
     found = Found()
-    Reader({}, None).of_paths([file], found)
+    LaunchReader({}, None).of_paths([file], found)
     (target,) = found.targets
     gone = {"--enable-mixed-chunk": None, "--hicache-write-policy": None, "--page-size": "1"}
     edits = apply_fix.edits(target, gone, text)
