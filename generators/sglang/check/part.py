@@ -39,8 +39,8 @@ class _Checking(Checking):
             values.append(f"{c[name]} draft tokens ({source[name]})")
         yield ", ".join(values)
         yield (
-            f"tree page {grids['tree_page']}, a prompt's checkpoints every {grids['checkpoint_grid']}, "
-            f"decode's every {grids['decode_grid']} tokens"
+            f"tree page {grids['tree_page']} tokens, prompt checkpoints every {grids['checkpoint_grid']}, "
+            f"decode checkpoints every {grids['decode_grid']}"
         )
 
 
