@@ -10,7 +10,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from generators.cases.codes import CODES
+from generators.cases.codes import codes
 from generators.check.findings import Judgement
 from generators.check.published import configurations, verdicts
 from generators.emit import write
@@ -102,11 +102,11 @@ def findings() -> str:
         "| code | name | severity | meaning | excluded by the theorem |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for code in CODES.values():
+    for code in codes().values():
         theorem = f"`{code.theorem}`" if code.theorem else "-"
         cells = (code.id, code.name, code.severity, code.means, theorem)
         lines.append(f"| {' | '.join(cells)} |")
-    for code in CODES.values():
+    for code in codes().values():
         lines += ["", f"## {code.id} {code.name}", "", f"{_sentence(code.means)}"]
         lines += ["", *(f"- {label}: {text}" for label, text in facts(code))]
         if (example := example_of(code)) is not None:
@@ -239,17 +239,15 @@ def published() -> str:
     for one in configurations():
         judged = verdicts(one)
         newest = judged[RELEASES[-1]]
-        c = newest.configuration
-        cells = [one.id, str(newest.geometry["tree_page"]), str(c.mamba_track_interval)]
-        if one.launch.engine != "sglang":
-            cells[1:] = ["-", "-"]
+        cells = [one.id, str(newest.geometry.get("tree_page", "-"))]
+        cells.append(str(newest.configuration.get("mamba_track_interval", "-")))
         cells += [_verdict(judged[release]) for release in RELEASES]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _verdict(judgement: Judgement) -> str:
-    unsafe = [reader for reader, verdict in judgement.readers.items() if verdict == "unsafe"]
+    unsafe = [reader for reader, verdict in judgement.producers.items() if verdict == "unsafe"]
     text = _SHORT.get(judgement.verdict, judgement.verdict)
     return f"{text} ({', '.join(unsafe)})" if unsafe else text
 

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from generators.cases.codes import CODES
+from generators.cases.codes import codes
 from generators.common.errors import BadInput, NothingToDo, read_text
 
 SCHEMA = "gridproof/cases/1"
@@ -88,22 +88,6 @@ def spelled(configuration: Mapping[str, Any]) -> str:
     )
 
 
-def _told(event: Event) -> str:
-    parts = [event.event]
-    if event.tokens:
-        parts.append(f"{event.tokens} to {event.seq_len}")
-    if event.snapshot_depth is not None:
-        parts.append(f"(snapshot at {event.snapshot_depth})")
-    if event.node_depth is not None:
-        parts.append(f"on node {event.node_depth}")
-    return " ".join(parts)
-
-
-def told(case: Case) -> str:
-    """The trace of a case in one line; lengths and depths in tokens."""
-    return ", ".join(_told(event) for event in case.trace)
-
-
 def text_of(document: dict[str, Any]) -> str:
     """JSON as gridproof writes it: indented, keys as given, one newline at the end."""
     return json.dumps(document, indent=2) + "\n"
@@ -150,7 +134,7 @@ def read_cases(path: Path) -> CaseFile:
     _validate(data, str(path))
     cases = tuple(_case(c) for c in data["cases"])
     for case in cases:
-        if case.code not in CODES:
+        if case.code not in codes():
             raise BadInput(f"{path}: case {case.id}: the code {case.code} is unknown")
     if not cases:
         raise NothingToDo(f"{path}: holds no case")

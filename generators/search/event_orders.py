@@ -12,7 +12,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.codes import Code
 from generators.cases.domain import DOMAIN_FIELDS, Domain
 from generators.cases.file_format import Case, CaseFile, Event, shortest_first, spelled
@@ -23,6 +22,7 @@ from generators.search.configurations import check_accepted, check_size, unmodel
 from generators.search.limits import Limits, Progress, silent
 from generators.search.shrink import shrunk
 from generators.search.user_design.load import own_rules
+from generators.sglang import codes
 from generators.sglang.search.equivalence import numbers_of_a_life, representatives
 from generators.sglang.search.moves import Move
 from generators.sglang.search.tree_orders import tree_cases, trees_left_out

@@ -129,7 +129,7 @@ def run(
         if out is not None:
             number = len(found.cases)
             output.note(f"{number} case{'' if number == 1 else 's'} written to {out}")
-    if any(codes.CODES[case.code].severity != "note" for case in found.cases):
+    if any(codes.code_named(case.code).severity != "note" for case in found.cases):
         return 1
     return 0 if found.complete else 4
 
@@ -199,7 +199,7 @@ def _print(output: Output, found: CaseFile) -> None:
         output.rich(table)
         output.line()
         for code in dict.fromkeys(case.code for case in found.cases):
-            output.line(f"{code}: {codes.CODES[code].means}")
+            output.line(f"{code}: {codes.code_named(code).means}")
     n = len(found.cases)
     if not found.complete:
         output.line(f"{n} class{'' if n == 1 else 'es'} found; there may be more")

@@ -10,6 +10,8 @@ from importlib import resources
 import jsonschema
 import pytest
 
+from generators.schemas import fields_schema
+from spec import engine as registry
 from spec.sglang.theorems import LIBRARY
 from spec.smt.lemmas import LEMMAS
 
@@ -35,6 +37,11 @@ def valid(text):
     kind, major = document["schema"].split("/")[1:]
     schema = resources.files("generators.schemas").joinpath(f"{kind}-{major}.json")
     jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(document)
+    for judged in document["configurations"] if kind == "findings" else ():
+        engine = judged["engine"].partition("==")[0]
+        if judged["configuration"]:
+            fields = fields_schema(registry.engine(engine))
+            jsonschema.Draft202012Validator(fields).validate(judged["configuration"])
     return document
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.codes import Code
 from generators.cases.file_format import Event
 from generators.search.user_design.load import own_rules
+from generators.sglang import codes
 from generators.sglang.search import producers
 from generators.sglang.search.producers import Found, PeriodReader, wrong_depths
 from spec.numbers import Number, Truth, both, negation

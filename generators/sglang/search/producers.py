@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.codes import Code
 from generators.cases.file_format import Event
+from generators.sglang import codes
 from spec.numbers import Number, Truth, both, choose, divides, gcd, negation
 from spec.sglang.checkpoints import (
     Checkpoint,

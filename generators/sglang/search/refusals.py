@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.codes import Code
 from generators.cases.domain import DOMAIN_FIELDS, Domain
 from generators.cases.file_format import Case, CaseFile, Event, shortest_first, spelled
@@ -30,6 +29,7 @@ from generators.search.representative import ranks, written_first
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.producers import own_classes, with_a_period
 from generators.search.user_design.rule import OwnRule
+from generators.sglang import codes
 from spec.engine import Guard
 from spec.numbers import both, either, largest, lcm, negation, smallest
 from spec.sglang.checkpoints import (

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.domain import DOMAIN_FIELDS
 from generators.cases.file_format import Case, Event, spelled
 from generators.search.user_design.load import own_rules
+from generators.sglang import codes
 from generators.sglang.emit.trees import Insert, Key, Tree
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids

@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from generators.cases import codes
 from generators.cases.domain import Domain, domain_of
 from generators.check.session import Judging
+from generators.launch.launch import read_launch
 from generators.search.batches import blocks
 from generators.search.breadth_first import Trace, TraceSearch
 from generators.search.event_orders import class_of, find_orders, first_orders, search_orders
 from generators.search.limits import Limits
 from generators.search.shrink import shrunk
+from generators.sglang import codes
 from generators.sglang.emit import retelling
 from generators.sglang.emit.stories import follower
-from generators.sglang.launch.resolve import read_launch
 from generators.sglang.search.equivalence import groups
 from generators.sglang.search.moves import NO_MIXED_VERIFIES, NOT_EVERY_BOUNDARY, Move
 from spec.sglang import slot_buffer
