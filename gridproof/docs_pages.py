@@ -1,6 +1,6 @@
-"""Writes the catalogues in docs/ from the library itself::
+"""Writes the generated pages of the documentation, docs/reference, from the library itself::
 
-python -m gridproof.docs_pages docs
+python -m gridproof.docs_pages docs/reference
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUTSIDE_THE_SOLVER = (
     "| --- | --- | --- |",
     "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
     "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
-    "(`tests/spec/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
+    "(`tests/spec/test_inductions.py`); [Horn clauses](../theory.md#a-second-method) show the same of requests and nodes, where "
     "Spacer does the induction |",
     "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
     "is a parameter that nothing is known of but its hypotheses |",
@@ -320,7 +320,7 @@ PAGES = {
     "designs.md": designs,
     "coverage.md": coverage,
     "published.md": published,
-    "faults.md": reported,
+    "public-reports.md": reported,
 }
 
 

@@ -54,7 +54,7 @@ def test_the_examples_of_the_documents_are_true(gridproof, root, tmp_path, monke
 
 @pytest.mark.parametrize("page", docs_pages.PAGES)
 def test_the_catalogues_are_those_of_the_library(root, page):
-    assert (root / "docs" / page).read_text(encoding="utf-8") == docs_pages.PAGES[page]()
+    assert (root / "docs" / "reference" / page).read_text(encoding="utf-8") == docs_pages.PAGES[page]()
 
 
 def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
@@ -71,7 +71,7 @@ def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
 
 
 def test_every_link_of_the_documents_leads_somewhere(root):
-    for document in [root / "README.md", root / "CHANGELOG.md", *(root / "docs").glob("*.md")]:
+    for document in [root / "README.md", root / "CHANGELOG.md", *(root / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
@@ -104,7 +104,7 @@ def texts(root):
     """The documents by name: those written by hand, and those written by `gridproof.docs_pages`."""
     return {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
-        for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+        for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     }
 
 
@@ -213,9 +213,9 @@ def test_the_readme_counts_the_reports_as_the_catalogue_does(root):
     link = (
         f"{mechanisms} public reports whose mechanism it finds again, and {outcomes} whose outcome"
     )
-    assert f"[{link}](docs/faults.md)" in text
+    assert f"[{link}](docs/reference/public-reports.md)" in text
     total = mechanisms + outcomes + count(unstated())
-    assert f"Of {total} reports the mechanism of {mechanisms} " in texts(root)["docs/faults.md"]
+    assert f"Of {total} reports the mechanism of {mechanisms} " in texts(root)["docs/reference/public-reports.md"]
 
 
 def test_the_lemmas_are_as_many_as_the_theory_says(root):
