@@ -24,6 +24,7 @@ from spec.smt.lemmas import LEMMAS
 from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES
 
 DOCUMENTS = ("README.md", "docs/search.md")
+IN_THE_ROOT = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
@@ -54,7 +55,9 @@ def test_the_examples_of_the_documents_are_true(gridproof, root, tmp_path, monke
 
 @pytest.mark.parametrize("page", docs_pages.PAGES)
 def test_the_catalogues_are_those_of_the_library(root, page):
-    assert (root / "docs" / "reference" / page).read_text(encoding="utf-8") == docs_pages.PAGES[page]()
+    assert (root / "docs" / "reference" / page).read_text(encoding="utf-8") == docs_pages.PAGES[
+        page
+    ]()
 
 
 def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
@@ -71,7 +74,11 @@ def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
 
 
 def test_every_link_of_the_documents_leads_somewhere(root):
-    for document in [root / "README.md", root / "CHANGELOG.md", *(root / "docs").rglob("*.md")]:
+    for document in [
+        *root.glob("*.md"),
+        *(root / "docs").rglob("*.md"),
+        root / "benchmarks/README.md",
+    ]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
@@ -95,17 +102,18 @@ def test_recipes_say_what_their_launch_command_resolves_to(root):
             assert list(domain.axis(name)) == [getattr(configuration, name)], (path.name, name)
 
 
-FOLDERS = ("spec", "generators", "gridproof", "gpu_checks", "tests", "generated_tests", "recipes")
+FOLDERS = (
+    *("spec", "generators", "gridproof", "gpu_checks", "tests", "generated_tests", "recipes"),
+    *("docs", "benchmarks", "requirements", ".github", ".ci"),
+)
 # What reads like the name of a theorem or a test and is none: a function of the engine, the switches of a design.
 OTHERS = {"finalize_match_result_in_cache", *(field.name for field in dataclasses.fields(Design))}
 
 
 def texts(root):
     """The documents by name: those written by hand, and those written by `gridproof.docs_pages`."""
-    return {
-        str(path.relative_to(root)): path.read_text(encoding="utf-8")
-        for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
-    }
+    pages = [*(root / name for name in IN_THE_ROOT), *sorted((root / "docs").rglob("*.md"))]
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in pages}
 
 
 def quoted(text):
@@ -120,8 +128,10 @@ def quoted(text):
 def test_the_paths_that_documents_name_exist(root):
     for name, text in texts(root).items():
         for path in quoted(text):
-            if re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]+", path):
+            if re.fullmatch(rf"({'|'.join(map(re.escape, FOLDERS))})/[\w./-]+", path):
                 assert (root / path).exists(), f"{name}: {path}"
+            elif re.fullmatch(r"(tox|[A-Z]+)\.(md|ini)", path):
+                assert (root / path).is_file(), f"{name}: {path}"
             elif re.fullmatch(r"test_\w+\.py", path):
                 assert (root / "generated_tests" / "sglang" / path).is_file(), f"{name}: {path}"
 
@@ -146,6 +156,13 @@ def test_the_rules_that_a_design_file_may_give_are_listed_with_what_they_take(ro
     own = {name: ", ".join(inspect.signature(rule).parameters) for name, rule in rules().items()}
     assert listed == own
     assert all(f"`{name}`" in text for name in switches())
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_guides_name_many_files(root, name):
+    """A page whose paths are no longer recognised would pass the test of paths."""
+    paths = {p for p in quoted(texts(root)[name]) if p.partition("/")[0] in FOLDERS and "/" in p}
+    assert len(paths) >= 20
 
 
 def environments(root):
@@ -215,7 +232,10 @@ def test_the_readme_counts_the_reports_as_the_catalogue_does(root):
     )
     assert f"[{link}](docs/reference/public-reports.md)" in text
     total = mechanisms + outcomes + count(unstated())
-    assert f"Of {total} reports the mechanism of {mechanisms} " in texts(root)["docs/reference/public-reports.md"]
+    assert (
+        f"Of {total} reports the mechanism of {mechanisms} "
+        in texts(root)["docs/reference/public-reports.md"]
+    )
 
 
 def test_the_lemmas_are_as_many_as_the_theory_says(root):
