@@ -110,6 +110,10 @@ FOLDERS = (
 OTHERS = {"finalize_match_result_in_cache", *(field.name for field in dataclasses.fields(Design))}
 
 
+# Pages in which names of an engine stand: the engine's own tests look those up.
+NAMES_OF_OTHERS = {*docs_pages.PAGES, "vocabulary.md"}
+
+
 def texts(root):
     """The documents by name: those written by hand, and those written by `gridproof.docs_pages`."""
     pages = [*(root / name for name in IN_THE_ROOT), *sorted((root / "docs").rglob("*.md"))]
@@ -139,7 +143,7 @@ def test_the_paths_that_documents_name_exist(root):
 def test_the_theorems_tests_and_findings_that_documents_name_exist(root):
     tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py"))
     for name, text in texts(root).items():
-        for word in () if Path(name).name in docs_pages.PAGES else quoted(text):
+        for word in () if Path(name).name in NAMES_OF_OTHERS else quoted(text):
             if re.fullmatch(r"[a-z]+(_[a-z0-9]+){4,}", word):
                 ours = word in LIBRARY or f"def {word}(" in tests
                 assert ours or word in OTHERS, f"{name}: {word}"
@@ -169,6 +173,7 @@ def environments(root):
     """The names of the environments of tox."""
     sections = configparser.ConfigParser(interpolation=None)
     sections.read(root / "tox.ini")
+    yield from (name.strip() for name in sections["tox"]["env_list"].split(","))
     for section in sections.sections():
         name = section.removeprefix("testenv:")
         before, brace, inside = name.partition("{")
