@@ -15,12 +15,13 @@ from typing import Any
 
 import click
 
-from generators.cases.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, check_keys, flag
+from generators.cases.domain import DEFAULT_CONTEXT, check_keys, flag
 from generators.common.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.emit.manifest import TIERS
 from generators.search.limits import MOST_EVENTS, Limits
 from gpu_checks import choices
 from gridproof import __version__
+from spec.engine import DEFAULT, PACKAGES, Field, engine
 
 EPILOG = """\b
 Exit codes, the same for every command:
@@ -35,34 +36,25 @@ Exit codes, the same for every command:
 --exit-zero turns 1 into 0, and nothing else.
 """
 
-CHECK_EPILOG = """\b
+_SHOWN = engine(DEFAULT)  # the engine that examples are of
+_RELEASE = _SHOWN.requirement(_SHOWN.releases[1])
+_FIELDS = {field.name: field for name in PACKAGES for field in engine(name).fields}
+_ENGINES = " or ".join(PACKAGES)
+
+CHECK_EPILOG = f"""\b
 Examples:
-  gridproof check -- sglang serve --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8
+  gridproof check -- {_SHOWN.examples["launch"]}
   gridproof check deploy/ Dockerfile README.md
   gridproof check --all-releases serve.sh
-  gridproof check --set page_size=64 --engine sglang==0.5.18 values.yaml
+  gridproof check --set {_SHOWN.examples["setting"]} --engine {_RELEASE} values.yaml
   gridproof check --fix --write serve.sh
   kubectl get deploy -o yaml | gridproof check -
 
 \b
 Launch commands are found in shell scripts, Dockerfiles, YAML and JSON, Python, Markdown, flags files and
-start-up logs (server_args=). In a folder, files that .gitignore excludes are skipped. A comment above the
-launch suppresses a finding:  # gridproof: waive GP401: why
+start-up logs. In a folder, files that .gitignore excludes are skipped. A comment above the launch
+suppresses a finding:  # gridproof: waive CODE: why
 """
-
-_FLAG_HELP = {
-    "page_size": "page in tokens, after defaults and what a backend forces",
-    "dcp_size": "ranks of decode context parallelism",
-    "mamba_track_interval": "tokens between decode checkpoints, as configured",
-    "speculative_num_draft_tokens": "draft tokens of a verify step; 0 means no speculation",
-    "speculative_algorithm": "such as EAGLE, NEXTN, DSPARK, DFLASH",
-    "chunked_prefill_size": "longest prefill chunk in tokens; -1 turns it off; by default any cut is tried",
-    "strategy": "how checkpoint slots are kept: extra_buffer, extra_buffer_lazy, no_buffer",
-    "overlap": "whether the overlap scheduler runs: on, off",
-    "mamba_chunk_size": "chunk of the model's prefill kernels, in tokens",
-    "recurrence": "family of the recurrent layers: mamba2, gdn, kda, lightning; by default any",
-    "page_size_given": "whether the launch gives --page-size, so that its guard is evaluated",
-}
 
 
 class _Place(click.Path):
@@ -78,15 +70,20 @@ _COLORS = click.Choice(["auto", "always", "never"])
 
 
 def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name in reversed(DOMAIN_FIELDS):
-        option = click.option(
-            flag(name),
-            name,
-            metavar="VALUES",
-            help=f"{_FLAG_HELP[name]}; one value, a list 1,16,64 or a range 1..64, 64..4096:64",
-        )
+    for field in reversed(_FIELDS.values()):
+        option = click.option(flag(field.name), field.name, metavar="VALUES", help=_help_of(field))
         command = option(command)
     return command
+
+
+def _help_of(field: Field) -> str:
+    """What a field of a configuration is, in which unit, and which values it takes."""
+    text = field.help if field.unit in field.help else f"{field.help} ({field.unit})"
+    if field.kind is bool:
+        return f"{text}: on, off or both as on,off"
+    if field.kind is int:
+        return f"{text}; one value, a list 1,16,64 or a range 1..64, 64..4096:64"
+    return f"{text}: {', '.join(field.choices)}" if field.choices else text
 
 
 def _table() -> dict[str, Any]:
@@ -132,7 +129,7 @@ def _setting(path: Path, key: str, value: Any, option: click.Option) -> Any:
         fits, wanted, taken = isinstance(value, bool), "true or false", value
     elif option.multiple:
         fits, wanted, taken = plain, "a text or a list of texts", [str(v) for v in values]
-    elif option.name in DOMAIN_FIELDS:
+    elif option.name in _FIELDS:
         fits = plain or isinstance(value, bool)
         taken = ",".join(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
         wanted = "a text, a whole number or a list of them"
@@ -159,7 +156,23 @@ class _Group(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
 
-@click.group(cls=_Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+_HELP = f"""Finds out whether a serving engine resumes requests from the right recurrent state.
+
+It checks launch commands, proves the rules of a release for all configurations, searches for what breaks them, and
+writes pytest files that show it on the real engine.
+
+\b
+gridproof prove
+gridproof check --engine {_RELEASE} -- {_SHOWN.examples["launch"]}
+gridproof search --engine {_RELEASE} {_SHOWN.examples["domain"]} --out cases.json
+gridproof emit cases.json --target {DEFAULT} --out generated_tests
+gridproof replay cases.json
+"""
+
+
+@click.group(
+    cls=_Group, help=_HELP, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="gridproof")
 @click.option(
     "--color",
@@ -169,18 +182,7 @@ class _Group(click.Group):
 )
 @click.pass_context
 def main(ctx: click.Context, color: str) -> None:
-    """Finds out whether a serving engine resumes requests from the right recurrent state.
-
-    It checks launch commands, proves the rules of a release for all configurations, searches for what breaks them, and
-    writes pytest files that show it on the real engine.
-
-    \b
-    gridproof prove
-    gridproof check --engine sglang==0.5.18 -- python -m sglang.launch_server --model-path M --dcp-size 8
-    gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
-    gridproof emit cases.json --target sglang --out generated_tests
-    gridproof replay cases.json
-    """
+    """Settings of `[tool.gridproof]` become the defaults of every command."""
     table = _table()
     ctx.obj = {"color": color, "waivers": table.pop("waivers", None)}
     settings = _settings(table, main.commands)
@@ -262,13 +264,16 @@ def prove(
 
 
 _ENGINE = click.option(
-    "--engine", help="a release: sglang==0.5.18, or sglang for the newest modelled one"
+    "--engine", help=f"a release such as {_RELEASE}; {_ENGINES} alone is the newest modelled one"
 )
 
 
 @main.command()
 @_ENGINE
-@click.option("--design", help="a named design: sglang-0.5.18, sglang-0.5.18+insert-guard")
+@click.option(
+    "--design",
+    help=f"a named design, such as {_RELEASE.replace('==', '-')}; `gridproof designs` lists them",
+)
 @click.option(
     "--design-file",
     type=_Place(path_type=Path),
@@ -383,7 +388,7 @@ def search(
 
 @main.command()
 @click.argument("cases", nargs=-1, type=_Place(path_type=Path))
-@click.option("--target", type=click.Choice(["model", "sglang", "replay"]), multiple=True)
+@click.option("--target", type=click.Choice(["model", *PACKAGES, "replay"]), multiple=True)
 @click.option("--out", type=_Place(path_type=Path), default=Path("generated_tests"))
 @click.option(
     "--tier",
@@ -429,8 +434,8 @@ class _Check(click.Command):
 @main.command(cls=_Check, epilog=CHECK_EPILOG)
 @click.option(
     "--engine",
-    help="a release: sglang==0.5.18, or sglang for the newest modelled one; default: the release that a container "
-    "image, a lock file or a requirements file beside the command pins, else the newest",
+    help=f"a release such as {_RELEASE}; {_ENGINES} alone is the newest modelled one; default: the release that a "
+    "container image, a lock file or a requirements file beside the command pins, else the newest",
 )
 @click.option("--all-releases", is_flag=True, help="check for every modelled release, one row each")
 @click.option(
@@ -443,8 +448,7 @@ class _Check(click.Command):
     "settings",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="a value that the command does not contain, such as page_size=64 (resolved) or recurrence=mamba2; "
-    "may be repeated",
+    help=f"a value that the command does not contain, such as {_SHOWN.examples['setting']}; may be repeated",
 )
 @click.option(
     "--config",
@@ -487,10 +491,10 @@ def check(ctx: click.Context, paths: tuple[Path, ...], exit_zero: bool, **option
     _finish(code, exit_zero)
 
 
-EXPLAIN_EPILOG = """\b
+EXPLAIN_EPILOG = f"""\b
 Examples:
-  gridproof explain GP101
-  gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
+  gridproof explain {_SHOWN.examples["code"]}
+  gridproof search --engine {_RELEASE} {_SHOWN.examples["domain"]} --out cases.json
   gridproof explain cases.json --html timeline.html
 """
 

@@ -16,7 +16,7 @@ def check_writable(paths: Iterable[Path]) -> None:
         try:
             target = path.resolve()
             if target.exists() and not target.is_file():
-                raise BadInput(f"{path}: cannot be written (it exists and is not a regular file)")
+                raise BadInput(f"{path}: cannot be written (it exists and is no regular file)")
             if target.exists() and not target.stat().st_mode & 0o222:
                 raise BadInput(f"{path}: cannot be written (it is read-only)")
             folder = target.parent

@@ -73,7 +73,8 @@ class Engine:
 
     `releases`: the modelled ones, the oldest first; `configuration`: the type of a configuration, whose fields are
     numbers, arrays or terms; `geometry`: the lengths (tokens) that follow from a configuration under a design;
-    `library`: the theorems, imported when they are asked for.
+    `library`: the theorems, imported when they are asked for; `examples`: what help texts show, a `launch` command,
+    flags of a `domain`, a `setting` FIELD=VALUE and a finding `code`.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Engine:
     geometry: Callable[[Any, Any], dict[str, int]]
     library: Callable[[], Library]
     further: Mapping[str, Any] = field(default_factory=dict)
+    examples: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def newest(self) -> str:
