@@ -267,7 +267,7 @@ def test_how_often_the_first_fault_strikes_is_computed(root):
     assert f"1 in {figures[0][0]} of the requests" in codes.SLOT_OVERWRITTEN.why
 
 
-def test_of_each_fault_of_the_newest_release_it_is_said_what_was_looked_for_upstream(root):
+def test_each_fault_of_the_newest_release_has_what_was_looked_for_upstream(root):
     sections = sections_of(texts(root)["docs/found.md"])
     for number in range(1, 9):
         (upstream,) = re.findall(r"^Upstream(.*?)(?=\n\n)", sections[number], re.M | re.DOTALL)
