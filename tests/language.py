@@ -40,7 +40,8 @@ WORDS: dict[str, tuple[str, str]] = {
 COVERED = (
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "tox.ini", "pyproject.toml"),
     *("docs/*.md", "docs/decisions/*.md", "docs/conf.py"),
-    *(".github/**/*.md", ".github/**/*.yml", ".pre-commit-config.yaml"),
+    *("benchmarks/README.md", "recipes/**/*.toml", "recipes/**/*.py", "action.yml"),
+    *(".github/**/*.md", ".github/**/*.yml", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml"),
     *("gridproof/cli.py", "gridproof/console.py", "gridproof/files.py", "gridproof/docs_pages.py"),
     *("tests/test_docs.py", "tests/test_project_files.py"),
 )
