@@ -102,8 +102,9 @@ class Engine:
 
     `releases`: the modelled ones, the oldest first; `configuration`: the type of a configuration, whose fields are
     numbers, arrays or terms; `geometry`: the lengths (tokens) that follow from a configuration under a design;
-    `library`: the theorems; `second_method`: another proof of a family of them, where there is one.  The last two are
-    imported when they are asked for.
+    `library`: the theorems; `second_method`: another proof of a family of them, where there is one; both are imported
+    when they are asked for; `examples`: what help texts show, a `launch` command, flags of a `domain`, a `setting`
+    FIELD=VALUE and a finding `code`.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Engine:
     library: Callable[[], Library]
     second_method: Callable[[], SecondMethod] | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
+    examples: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def newest(self) -> str:

@@ -1,7 +1,7 @@
 """What is amiss with a launch though no state is wrong: a guard refuses it for nothing, or nothing is ever reused.
 
 Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/guards.py`; upstream reports of guards that reject
-what is right, and of grids beyond every prompt (`docs/faults.md`).
+what is right, and of grids beyond every prompt (`docs/reference/public-reports.md`).
 """
 
 from __future__ import annotations
