@@ -15,12 +15,13 @@ from typing import Any
 
 import click
 
-from generators.cases.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, check_keys, flag
+from generators.cases.domain import DEFAULT_CONTEXT, check_keys, flag
 from generators.common.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.emit.manifest import TIERS
-from generators.search.limits import MOST_EVENTS, Limits
+from generators.search.limits import MOST_EVENTS, SearchLimits
 from gpu_checks import choices
 from gridproof import __version__
+from spec.engine import all_fields
 
 EPILOG = """\b
 Exit codes, the same for every command:
@@ -50,20 +51,6 @@ Read are shell scripts, Dockerfiles, YAML and JSON, Python, Markdown, flags file
 finding:  # gridproof: waive GP401: why
 """
 
-_FLAG_HELP = {
-    "page_size": "resolved page, tokens",
-    "dcp_size": "decode context parallelism, ranks",
-    "mamba_track_interval": "tokens between decode checkpoints as asked for",
-    "speculative_num_draft_tokens": "tokens of a verify step; 0: no speculation",
-    "speculative_algorithm": "EAGLE, NEXTN, DSPARK, DFLASH, ...",
-    "chunked_prefill_size": "tokens; -1: off; left out: any cut",
-    "strategy": "extra_buffer, extra_buffer_lazy, no_buffer",
-    "overlap": "overlap scheduler: on, off",
-    "mamba_chunk_size": "the model's chunk, tokens",
-    "recurrence": "mamba2, gdn, kda, lightning; left out: any",
-    "page_size_given": "whether --page-size stands on the command line",
-}
-
 
 class _Place(click.Path):
     """A path on the command line; an empty one is refused."""
@@ -78,12 +65,12 @@ _COLOURS = click.Choice(["auto", "always", "never"])
 
 
 def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name in reversed(DOMAIN_FIELDS):
+    for name, field in reversed(all_fields().items()):
         option = click.option(
             flag(name),
             name,
             metavar="VALUES",
-            help=f"{_FLAG_HELP[name]}; a value, a list 1,16,64 or a range 1..64, 64..4096:64",
+            help=f"{field.help}; a value, a list 1,16,64 or a range 1..64, 64..4096:64",
         )
         command = option(command)
     return command
@@ -132,7 +119,7 @@ def _setting(path: Path, key: str, value: Any, option: click.Option) -> Any:
         fits, wanted, taken = isinstance(value, bool), "true or false", value
     elif option.multiple:
         fits, wanted, taken = plain, "a text or a list of texts", [str(v) for v in values]
-    elif option.name in DOMAIN_FIELDS:
+    elif option.name in all_fields():
         fits = plain or isinstance(value, bool)
         taken = ",".join(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
         wanted = "a text, a whole number or a list of them"
@@ -336,7 +323,9 @@ def search(
         design_file,
         domain_file,
         flags,
-        command.Wanted(kind, Limits(max_events, until, max_cases, mixes), jobs, context_length),
+        command.Wanted(
+            kind, SearchLimits(max_events, until, max_cases, mixes), jobs, context_length
+        ),
         not no_guards,
         smallest,
         out,

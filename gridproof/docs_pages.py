@@ -10,13 +10,14 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from generators.search.public_reports import Fault, count, faults, unstated
+
 from generators.cases.codes import CODES
 from generators.check.findings import Judgement
 from generators.check.published import configurations, verdicts
 from generators.emit import write
 from generators.emit.manifest import Manifest, parse
 from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, instances
-from generators.search.public_reports import Fault, count, faults, unstated
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from generators.cases.codes import Code
-from generators.cases.domain import DOMAIN_FIELDS
 from generators.cases.file_format import Case, told
 from spec.sglang.configuration import Configuration
+from spec.sglang.engine import FIELD_NAMES
 
 SCHEMA = "gridproof/findings/1"
 
@@ -112,7 +112,7 @@ class Judgement:
             "source": self.source,
             "line": self.line,
             "engine": self.engine,
-            "configuration": {name: shown[name] for name in DOMAIN_FIELDS},
+            "configuration": {name: shown[name] for name in FIELD_NAMES},
             "sources": self.sources,
             "geometry": self.geometry,
             "readers": self.readers,

@@ -11,9 +11,9 @@ from typing import Any
 
 from generators.check.findings import Judgement
 from generators.check.verdict import judge
-from generators.search.breadth_first import Found as Orders
 from generators.sglang.launch.resolve import Launch, read_launch
 from spec.sglang.releases import DESIGNS
+from spec.transition_system import Run
 
 FILE = Path(__file__).parents[2] / "recipes" / "published" / "configurations.toml"
 
@@ -36,7 +36,7 @@ def configurations(file: Path = FILE) -> Iterator[Published]:
 
 def verdicts(published: Published) -> dict[str, Judgement]:
     """The judgement of every modelled release, by its name."""
-    orders: dict[Any, Orders] = {}
+    orders: dict[Any, Run] = {}
     return {
         design.release: judge(design, published.launch, published.id, orders=orders)
         for design in DESIGNS.values()

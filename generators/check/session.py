@@ -10,7 +10,6 @@ from generators.cases import codes
 from generators.cases.domain import domain_of
 from generators.check.findings import Finding, Judgement
 from generators.check.verdict import finding, judge, refused_by
-from generators.search.breadth_first import Found as Orders
 from generators.search.configurations import search
 from generators.sglang.check import prompt_cuts
 from generators.sglang.check.fixes import candidates, changed
@@ -19,6 +18,7 @@ from generators.sglang.launch.resolve import Launch
 from spec.sglang.configuration import interval_is_whole_configured_pages
 from spec.sglang.releases import CURRENT, DESIGNS, Design
 from spec.sglang.rules import grids
+from spec.transition_system import Run
 
 _GRID_CODES = (codes.DECODE_GRID, codes.VERIFY_GRID)
 # Guards that ask for more than the grids need once they are combined.
@@ -33,7 +33,7 @@ class Judging:
     known: dict[Any, Judgement] = field(default_factory=dict)
     fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
     upgrades: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
-    orders: dict[Any, Orders] = field(default_factory=dict)
+    orders: dict[Any, Run] = field(default_factory=dict)
 
     def judge(
         self, design: Design, launch: Launch, source: str, line: int | None = None

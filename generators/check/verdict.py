@@ -11,19 +11,19 @@ from generators.cases.codes import Code
 from generators.cases.domain import DEFAULT_CONTEXT, domain_of, flag
 from generators.cases.file_format import Case
 from generators.check.findings import Finding, Judgement, OrdersSearched
-from generators.search.breadth_first import Found as Orders
 from generators.search.configurations import search
-from generators.search.event_orders import cases_of, first_orders
 from generators.sglang.check import prompt_cuts
 from generators.sglang.check.evidence import CUT_ON_THE_PAGE, proved_alone, rests_on
 from generators.sglang.check.known_faults import known_faults
 from generators.sglang.launch.flags import FLAGS, SWITCHES
 from generators.sglang.launch.resolve import Beyond, Launch
 from generators.sglang.search import producers
+from generators.sglang.search.orders import cases_of, first_orders
 from spec.sglang import bezout_check
 from spec.sglang.configuration import Configuration, Guard
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
+from spec.transition_system import Run
 
 _READER_OF = {
     codes.DECODE_GRID.id: "decode",
@@ -130,7 +130,7 @@ def judge(
     context_length: int | None = None,
     *,
     alone: bool = True,
-    orders: dict[Any, Orders] | None = None,
+    orders: dict[Any, Run] | None = None,
 ) -> Judgement:
     """What a release does with a launch: verdict, readers, findings.
 
@@ -223,7 +223,7 @@ def _judged(
     source: str,
     context_length: int | None,
     alone: bool,
-    known: dict[Any, Orders],
+    known: dict[Any, Run],
 ) -> Judgement:
     c, shape = launch.configuration, geometry(design, launch.configuration)
     orders = first_orders(

@@ -13,9 +13,9 @@ from generators.cases import codes
 from generators.cases.file_format import Case
 from generators.common.errors import BadInput
 from generators.emit.manifest import TIERS, PredictedTest
-from generators.search.configurations import MODELLED_STRATEGIES
 from generators.sglang.emit.retelling import configuration_of
 from generators.sglang.emit.stories import follower
+from generators.sglang.search.part import MODELLED_STRATEGIES
 from spec.sglang.configuration import STATEFUL_LAYERS, Configuration
 from spec.sglang.releases import CURRENT, PROPOSALS, Design, design_named
 from spec.sglang.scheduler import Request, Scheduler

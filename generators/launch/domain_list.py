@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from generators.cases.domain import DOMAIN_FIELDS, LISTS, Domain, check_keys, parse_axis
+from generators.cases.domain import LISTS, Domain, check_keys, parse_axis
 from generators.common.errors import BadInput, NothingToDo, UserError
 from generators.sglang.launch.resolve import read_launch, told_from
 from spec.sglang.configuration import Configuration
+from spec.sglang.engine import FIELD_NAMES
 
-_KEYS = {"launch": ("id", "source", "command", "set"), "configuration": ("id", *DOMAIN_FIELDS)}
+_KEYS = {"launch": ("id", "source", "command", "set"), "configuration": ("id", *FIELD_NAMES)}
 
 
 def is_listed(data: Mapping[str, Any]) -> bool:
@@ -75,4 +76,4 @@ def _configured(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _row(configuration: Configuration) -> dict[str, Any]:
-    return {name: getattr(configuration, name) for name in DOMAIN_FIELDS}
+    return {name: getattr(configuration, name) for name in FIELD_NAMES}

@@ -16,7 +16,12 @@ import numpy
 
 from generators.cases.file_format import Case, Event
 from generators.sglang.launch.resolve import Launch
-from generators.sglang.search.producers import ExtendClass, Found, extend_classes, find_extend
+from generators.sglang.search.producers import (
+    ExtendClass,
+    WrongCheckpoint,
+    extend_classes,
+    find_extend,
+)
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import Configuration
 from spec.sglang.mixed_batches import mixing_is_possible
@@ -79,7 +84,7 @@ def split(design: Design, launch: Launch, cases: Sequence[Case]) -> Cut:
     return Cut(tuple(shown), tuple(conditional))
 
 
-def _with(case: Case, found: Found) -> Case:
+def _with(case: Case, found: WrongCheckpoint) -> Case:
     return replace(case, outcome=found.outcome, trace=found.trace, depths=found.depths)
 
 
@@ -90,7 +95,9 @@ def _class_of(design: Design, case: Case) -> ExtendClass | None:
     return next((k for k in classes if (k.code.id, k.rule, k.prefix_on_page) == wanted), None)
 
 
-def _cut_on_the_page(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+def _cut_on_the_page(
+    design: Design, c: Configuration, klass: ExtendClass
+) -> WrongCheckpoint | None:
     """The shortest extend that fails in the way of a class from a prefix of whole configured pages."""
     prefixes = numpy.arange(1, min(c.dcp_size, _MOST_PREFIXES) + 1) * c.page_size
     lengths = _around(c, int(design.grid("extend", c)))
@@ -118,7 +125,9 @@ def _pieces(c: Configuration) -> Iterator[tuple[int, int]]:
             yield first, cuts.next_cut(size - decoding, first)
 
 
-def _cut_in_a_mixed_batch(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+def _cut_in_a_mixed_batch(
+    design: Design, c: Configuration, klass: ExtendClass
+) -> WrongCheckpoint | None:
     """A prompt whose third piece fails in the way of a class, its chunks shared with as few decoding requests as can be."""
     grid = int(design.grid("extend", c))
     for first, second in _pieces(c):
