@@ -10,8 +10,6 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from generators.search.public_reports import Fault, count, faults, unstated
-
 from generators.cases.codes import CODES
 from generators.check.findings import Judgement
 from generators.check.published import configurations, verdicts
@@ -21,6 +19,7 @@ from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, ins
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS
+from generators.sglang.search.public_reports import Fault, count, faults, unstated
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
 from spec.sglang.releases import DESIGNS, RELEASES, Design
