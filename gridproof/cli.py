@@ -18,7 +18,7 @@ import click
 from generators.cases.domain import DEFAULT_CONTEXT, check_keys, flag
 from generators.common.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.emit.manifest import TIERS
-from generators.search.limits import MOST_EVENTS, Limits
+from generators.search.limits import MOST_EVENTS, SearchLimits
 from gpu_checks import choices
 from gridproof import __version__
 from spec.engine import DEFAULT, PACKAGES, Field, engine
@@ -380,7 +380,9 @@ def search(
         design_file,
         domain_file,
         flags,
-        command.Wanted(kind, Limits(max_events, until, max_cases, mixes), jobs, context_length),
+        command.Wanted(
+            kind, SearchLimits(max_events, until, max_cases, mixes), jobs, context_length
+        ),
         not no_guards,
         smallest,
         out,

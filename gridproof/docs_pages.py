@@ -16,10 +16,10 @@ from generators.check.published import configurations, verdicts
 from generators.emit import write
 from generators.emit.manifest import Manifest, parse
 from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, instances
-from generators.search.public_reports import Fault, count, faults, unstated
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS
+from generators.sglang.search.public_reports import Fault, count, faults, unstated
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
 from spec import worth

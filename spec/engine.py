@@ -29,7 +29,8 @@ class Field:
     """One field of an engine's configuration: domains, options, schemas and emitted literals are made from it.
 
     `kind`: int, str or bool; `least`: the least number accepted; `choices`: the words accepted, any where there are
-    none; `symbolic`: whether theorems hold for all its values; `may_be_none`: whether it can be left open.
+    none; `symbolic`: whether theorems hold for all its values; `may_be_none`: whether it can be left open;
+    `example`: a word where any is accepted; `short`: its name in the id of a case, which leaves out the others.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Field:
     choices: tuple[str, ...] = ()
     symbolic: bool = False
     may_be_none: bool = False
+    example: str = ""
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,15 @@ class Engine:
         return self.releases[-1]
 
     @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names of the fields that rules compute with, for all values of which theorems hold."""
+        return tuple(f.name for f in self.fields if f.symbolic)
+
+    def field(self, name: str) -> Field:
+        """The field of that name."""
+        return next(f for f in self.fields if f.name == name)
+
+    @property
     def field_names(self) -> tuple[str, ...]:
         """The names of its fields, in the order in which documents give them."""
         return tuple(f.name for f in self.fields)
@@ -162,6 +174,15 @@ def engine(name: str) -> Engine:
 def engines() -> tuple[Engine, ...]:
     """Every modelled engine."""
     return tuple(engine(name) for name in PACKAGES)
+
+
+def all_fields() -> dict[str, Field]:
+    """The fields of every engine by name; of a name that several have the first engine's."""
+    found: dict[str, Field] = {}
+    for name in PACKAGES:
+        for one in engine(name).fields:
+            found.setdefault(one.name, one)
+    return found
 
 
 def engine_of(design: Design) -> Engine:

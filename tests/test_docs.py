@@ -13,8 +13,8 @@ import pytest
 
 from generators.cases import codes
 from generators.emit import write
-from generators.search.public_reports import count, faults, unstated
 from generators.search.user_design.load import rules, switches
+from generators.sglang.search.public_reports import count, faults, unstated
 from gridproof import cli, docs_pages
 from spec.sglang.fault_frequency import Traffic
 from spec.sglang.releases import RELEASES, Design

@@ -21,6 +21,7 @@ FIELDS = (
         "tokens",
         1,
         symbolic=True,
+        short="page",
     ),
     Field(
         "dcp_size",
@@ -30,6 +31,7 @@ FIELDS = (
         "ranks",
         1,
         symbolic=True,
+        short="dcp",
     ),
     Field(
         "mamba_track_interval",
@@ -39,6 +41,7 @@ FIELDS = (
         "tokens",
         1,
         symbolic=True,
+        short="interval",
     ),
     Field(
         "speculative_num_draft_tokens",
@@ -53,8 +56,9 @@ FIELDS = (
         "speculative_algorithm",
         str,
         _D.speculative_algorithm,
-        "speculative algorithm, such as EAGLE",
+        "EAGLE, NEXTN, DSPARK, DFLASH, ...",
         may_be_none=True,
+        example="EAGLE or DSPARK",
     ),
     Field(
         "chunked_prefill_size",
@@ -69,18 +73,19 @@ FIELDS = (
         "strategy",
         str,
         _D.strategy,
-        "how the slots of a request's checkpoints are kept",
+        "extra_buffer, extra_buffer_lazy, no_buffer",
         choices=STRATEGIES,
     ),
-    Field("overlap", bool, _D.overlap, "whether the overlap scheduler is on"),
+    Field("overlap", bool, _D.overlap, "overlap scheduler: on, off"),
     Field(
         "mamba_chunk_size",
         int,
         _D.mamba_chunk_size,
-        "chunk of the model's prefill kernels",
+        "chunk of the model's kernels in tokens",
         "tokens",
         1,
         symbolic=True,
+        short="chunk",
     ),
     Field(
         "recurrence",
@@ -94,7 +99,7 @@ FIELDS = (
         "page_size_given",
         bool,
         _D.page_size_given,
-        "whether the launch gives --page-size, so that its guard is evaluated",
+        "whether the launch gives --page-size",
     ),
 )
 
@@ -139,3 +144,6 @@ ENGINE = Engine(
         "code": "GP101",
     },
 )
+
+
+FIELD_NAMES = ENGINE.field_names
