@@ -7,6 +7,7 @@ Every job may import this module, and it imports none of them but for types: an 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spec import engine as registry
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from generators.cases.domain import Domain
     from generators.cases.file_format import Case, CaseFile, Event
     from generators.check.findings import Judged, Judgement, Remark
+    from generators.emit.jobs import ReplayJob
+    from generators.emit.manifest import PredictedTest
+    from generators.emit.mechanism import Mechanism
+    from generators.explain.timeline import Standing
     from generators.launch.formats.base import Format
     from generators.launch.launch import Launch
     from generators.launch.words import Word
@@ -198,12 +203,57 @@ class Checking(Protocol):
         return ()
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """A proposal on the newest release that tests are predicted for: how it is named among releases, and its patch."""
+
+    subject: str
+    design: Any
+    patch: str
+
+
 class Emitting(Protocol):
-    """What emitting asks of an engine: its mechanisms, templates, drivers and subjects."""
+    """What emitting asks of an engine: its mechanisms, templates, drivers and subjects.
+
+    `mechanisms`: the families of tests; `package`: where its folders `templates` and `drivers` lie;
+    `configuration_fields`: those that every emitted test gives by position; `support`: the module that all tests of
+    a target import, by target; `proposed`: proposals that tests are predicted for; `replay_subjects`: the devices that
+    replay tests run on.
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    package: str
+    configuration_fields: tuple[str, ...]
+    support: Mapping[str, str]
+    proposed: tuple[Proposal, ...]
+    replay_subjects: tuple[str, ...]
+
+    def refused(self, case: Case) -> str | None:
+        """Why no test is emitted for a case, or None."""
+
+    def replays(
+        self, environment: Any, cases: Iterable[tuple[Case, str]]
+    ) -> tuple[dict[str, str], dict[str, PredictedTest]]:
+        """The files that replay cases, each with the name of its design, and what their tests are predicted to do."""
+
+    def replay_job(self, name: str, case: Case, design: Any) -> ReplayJob:
+        """A case ready to be replayed under its name; raises `NotReplayed` where it cannot be."""
+
+    def not_replayed(self, cases: Iterable[tuple[Case, str]]) -> dict[str, str]:
+        """Cases that cannot be replayed, by name, and why."""
 
 
 class Explaining(Protocol):
     """What explaining a case asks of an engine: what each event leaves behind."""
+
+    def walked(self, case: Case, design: str) -> tuple[Standing, ...] | None:
+        """How things stand after each event of a case; None where the model does not act it out."""
+
+    def most_accepted(self, case: Case) -> int | None:
+        """The most tokens that one verify of a case accepts, where that is known."""
+
+    def grids(self, case: Case) -> tuple[tuple[str, int], ...]:
+        """The grids that a case is drawn over, each with its name and its step in tokens, the tree's first."""
 
 
 class Engine(Protocol):
