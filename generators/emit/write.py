@@ -12,6 +12,7 @@ from typing import Any
 
 import jinja2
 
+from generators.cases import wording
 from generators.cases.codes import code_named
 from generators.cases.file_format import Case, CaseFile, spelled, text_of
 from generators.common.errors import BadInput
@@ -117,33 +118,26 @@ def _predictions(target: str, found: Sequence[Emitted]) -> Predicted:
     }
 
 
-def _colours(target: str, found: Emitted, predicted: Predicted) -> list[str]:
+def _outcomes(target: str, found: Emitted, predicted: Predicted) -> list[str]:
     """For each test: how many of its runs fail, and on which subjects."""
     order, rows = list(subjects(target)), []
     for group in found.groups:
         runs = [predicted[_named(found, group, check)] for check in group.checks]
         rows.append(f"  {group.name}: {len(runs)} run{'s' if len(runs) > 1 else ''}")
-        by_colour: dict[str, list[str]] = {}
+        by_outcome: dict[str, list[str]] = {}
         for subject in order:
             outcomes = [run.by_subject[subject]["outcome"] for run in runs]
-            red, lacking = outcomes.count("fails"), outcomes.count("not comparable")
-            parts = [f"{red} red"] if red else []
+            failing, lacking = outcomes.count("fails"), outcomes.count("not comparable")
+            parts = [f"{failing} fail{'s' if failing == 1 else ''}"] if failing else []
             parts += [f"{lacking} not comparable"] if lacking else []
-            by_colour.setdefault(", ".join(parts) or "all green", []).append(subject)
-        rows += [f"    {what}: {_span(names, order)}" for what, names in by_colour.items()]
+            by_outcome.setdefault(", ".join(parts) or "all pass", []).append(subject)
+        rows += [f"    {what}: {_span(names, order)}" for what, names in by_outcome.items()]
     return rows
 
 
 def _guarded(case: Case) -> str:
     """A case in the head of an emitted file."""
-    depths = case.depths
-    if case.outcome == "fault":
-        what = f"an assertion of the engine at {case.trace[-1].seq_len} tokens"
-    else:
-        consumed = depths["state"]
-        state = "a state that nobody wrote" if consumed is None else f"a state of {consumed} tokens"
-        what = f"{state} on the node of depth {depths['node']}"
-    return f"{case.code} {case.id}: {what}"
+    return f"{case.code} {case.id}: {wording.consequence(case)}"
 
 
 def _constant(check: Check) -> str:
@@ -177,7 +171,7 @@ def _module(
             _wrapped(f"{code.id} {code.name}: {code.means}")
             for code in (code_named(c) for c in dict.fromkeys(case.code for case in found.cases))
         ],
-        colours=_colours(target, found, predicted),
+        outcomes=_outcomes(target, found, predicted),
         command=command,
         groups=found.groups,
         configurations=lambda groups: _configurations(groups).items(),
