@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from generators.causes import code_of, is_wrong
@@ -63,11 +64,25 @@ def _with_its_grids(design: Design, c: Any) -> Design:
 
 
 class _Remembering(Scheduler):
-    """A scheduler that works out once what the same verify does to the same slots."""
+    """A scheduler that works out once what the same verify does to the same slots, and the same steps to a request."""
 
     def __init__(self, design: Design, c: Any):
         super().__init__(design, c)
         self._known: dict[Any, Any] = {}
+        self._steps: list[tuple[int, Request]] = []  # with what came of each, of the last request
+        self._stepped: Request | None = None
+
+    def decode(self, r: Request, to: int) -> Request:
+        """The request after its decode steps; those that were just launched of the same one go on."""
+        if self._stepped is not r:
+            self._stepped, self._steps = r, []
+        lengths = list(self.steps_that_matter(r.length, to))
+        known = takewhile(lambda pair: pair[0] == pair[1][0], zip(lengths, self._steps))
+        self._steps = [step for _, step in known]
+        for length in lengths[len(self._steps) :]:
+            before = self._steps[-1][1] if self._steps else r
+            self._steps.append((length, self._step(before, length)))
+        return self._steps[-1][1] if self._steps else r
 
     def _of_verifies(self, rule: str, *arguments: Any) -> Any:
         asked = rule, *arguments
