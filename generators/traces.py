@@ -77,7 +77,9 @@ class _Remembering(Scheduler):
         if self._stepped is not r:
             self._stepped, self._steps = r, []
         lengths = list(self.steps_that_matter(r.length, to))
-        known = takewhile(lambda pair: pair[0] == pair[1][0], zip(lengths, self._steps))
+        known = takewhile(
+            lambda pair: pair[0] == pair[1][0], zip(lengths, self._steps, strict=False)
+        )
         self._steps = [step for _, step in known]
         for length in lengths[len(self._steps) :]:
             before = self._steps[-1][1] if self._steps else r
@@ -275,7 +277,7 @@ class TraceSearch:
 
     def _waits(self, p: Pass, base: int, turned: int) -> Any:
         if p.kind != VERIFY:
-            return p.kind, p.mixed, p.kind == PROMPT and self.moves.may_be_cut(p)
+            return p.kind, p.mixed, p.kind == PROMPT and self.moves.goes_on(p)
         start = p.start - base
         ends = [(None if d is None else d + start, *o) for d, *o in self.moves.ends_of(p)]
         return p.entry ^ turned, frozenset(ends)

@@ -1,0 +1,232 @@
+"""Which prompts are tried: where a request resumes, where its prompt is cut and ends, where it is told to keep a state.
+
+What an extend leaves, and where it ends, is all that the rest of a request's life sees of its prompt.  So the rules are
+run on every prompt of the first periods, and of those that leave and end alike one is tried, the shortest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy
+
+from spec.sglang.checkpoints import Checkpoint, branching_checkpoint, extend_checkpoint, node_of
+from spec.sglang.designs import Design, current
+from spec.sglang.rules import grids, lookup
+
+Depths = numpy.ndarray
+
+_EVERY_LENGTH = 300  # tokens up to which prompts of every length are run; beyond, those at and beside the grids' multiples
+_MOST, _AT_ONCE = 3_000_000, 300_000  # prompts that are run in one configuration, and together
+_WAYS = 1 << 8  # of what an extend can leave
+_NO_DEPTH = -1
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What is told apart of where a prompt ends (tokens): each of `places`, else behind which multiple of `track`.
+
+    From `first` on lengths count from whole periods of `period`; of the multiples `most` are told apart.
+    """
+
+    track: int
+    first: int
+    period: int
+    most: int
+    places: Depths
+
+    def kinds(self, ends: Depths) -> Depths:
+        """A number for each end, the same where no event to come can tell the ends apart."""
+        base = numpy.maximum(0, (ends - self.first) // self.period * self.period)
+        known = ends - base
+        behind = -1 - numpy.minimum(known // self.track, self.most)
+        return numpy.where(numpy.isin(known, self.places), known, behind)
+
+
+class Prompts:
+    """The prompts to try in one configuration.
+
+    `resumed`: depths (tokens) that a request may resume from, the `starts` those worth trying; `cuts`: whether prompts may
+    be cut, and then also at the depths `before`; `is_whole`: whether no prompt was left out because there are too many.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        c: Any,
+        ends: Ends,
+        resumed: Collection[int] = (),
+        cuts: bool = False,
+        before: Collection[int] = (),
+    ):
+        self.design, self.c, self._ends = design, c, ends
+        self._page, self._grid = int(grids.tree_page(c)), int(design.grid("extend", c))
+        self._stride, self._rows = (
+            int(current(design.extend_row_stride)(c)),
+            int(c.mamba_chunk_size),
+        )
+        self._chunk = int(grids.cache_chunk_size(c))
+        self._tells, self.is_whole = bool(resumed) or cuts, True
+        period = math.lcm(self._page, self._grid, self._chunk, self._stride, self._rows)
+        last = ends.first + self._grid + 2 * period
+        self._lengths = numpy.union1d(self._beside(self._seen_of_a_start(), last), ends.places)
+        self._further = self._beside({self._grid, self._stride}, self._grid + period)
+        self._points, self._hits = self._told(last)
+        self._tried: defaultdict[tuple[int, bool], dict[tuple[int, int], None]] = defaultdict(dict)
+        self._known = numpy.empty(0, dtype=numpy.int64)
+        self._try(numpy.array([0]), is_cut=False)
+        alone = self._known
+        self._try(_sorted(resumed), is_cut=False)
+        if cuts:
+            resuming, self._known = self._known, alone
+            cut = numpy.union1d(
+                self._beside(self._seen_of_a_start(), ends.first + period), _sorted(before)
+            )
+            came_from = self._reached(numpy.array([0]), cut)
+            self._try(_sorted(came_from), True, came_from)
+            self._known = numpy.union1d(self._known, resuming)
+            further = {
+                end: came
+                for end, came in self._reached(_sorted(resumed), cut).items()
+                if end not in came_from
+            }
+            self._try(_sorted(further), True, came_from | further)
+        self.starts = sorted(start for start, is_cut in self._tried if start and not is_cut)
+
+    def after(self, length: int, is_cut: bool) -> list[tuple[int, int | None]]:
+        """The ends to try of a prompt that goes on at a length, each with the depth at which it is told to keep a state.
+
+        `is_cut`: whether a chunk of it went before.
+        """
+        tried = self._tried.get((length, is_cut), {})
+        return [(end, None if told == _NO_DEPTH else told) for end, told in sorted(tried)]
+
+    def _seen_of_a_start(self) -> set[int]:
+        """The grids whose multiples are what the rules of an extend see of where it starts."""
+        seen = {self._page, self._grid, self._chunk, self._stride, self._rows}
+        nested = not self._grid % self._page and not self._grid % self._chunk
+        if nested and self._stride == self._rows and not self._chunk % self._rows:
+            return seen
+        return {math.gcd(*(n for n in seen if n > 1))} if max(seen) > 1 else seen
+
+    def _beside(self, of: set[int], last: int) -> Depths:
+        """The lengths to run: all up to the last one, or where these are many the multiples and those beside them."""
+        if last <= _EVERY_LENGTH:
+            return numpy.arange(1, last + 1)
+        multiples = [numpy.arange(n, last + 1, n) for n in of if n > 1]
+        around = [m + d for m in multiples for d in (-1, 0, 1)]
+        lengths: Depths = reduce(numpy.union1d, around, numpy.array([1]))
+        return lengths[lengths > 0]
+
+    def _told(self, last: int) -> tuple[Depths, Depths]:
+        """The depths to keep a state at, and for each the fewest tokens that the tree must know for it."""
+        if not self._tells:
+            return self._lengths[:0], self._lengths[:0]
+        hits = numpy.arange(self._page, last + 1, self._page)
+        point = current(self.design.branching_point)
+        points, first = numpy.unique(
+            numpy.broadcast_to(point(self._grid, hits), hits.shape), return_index=True
+        )
+        return points, hits[first]
+
+    def _left(self, checkpoint: Checkpoint, starts: Depths, ends: Depths) -> Depths:
+        """A number for what each extend leaves: whatever a donation or a code can see of it."""
+        node = node_of(self.design, self.c, checkpoint)
+        state, depth = checkpoint.state, checkpoint.recorded
+        seen = (
+            True,
+            node > 0,
+            node == state,
+            state == depth,
+            depth % self._page == 0,
+            starts % self._page == 0,
+            depth > ends,
+        )
+        left = sum(numpy.asarray(fact).astype(numpy.int64) << n for n, fact in enumerate(seen))
+        left = numpy.where(checkpoint.saved, left, 0)
+        left = numpy.where(checkpoint.fault, _WAYS - 1, left)
+        return numpy.broadcast_to(left, ends.shape)
+
+    @staticmethod
+    def _is_right(left: Depths) -> Depths:
+        return numpy.logical_and(left & 7 != 3, left != _WAYS - 1)
+
+    def _runs(
+        self, starts: Depths, ends: Depths, is_cut: bool
+    ) -> Iterator[tuple[int, Depths, Depths]]:
+        """What is left, and which of it can be, for starts along the first axis: told nothing, then told each depth."""
+        checkpoint = extend_checkpoint(self.design, self.c, starts, ends)
+        yield _NO_DEPTH, self._left(checkpoint, starts, ends), ends > starts
+        if is_cut:
+            return
+        for point, hit in zip(self._points.tolist(), self._hits.tolist(), strict=True):
+            possible = numpy.logical_and(lookup.is_told(point, starts), ends > max(hit, point))
+            if possible.any():
+                checkpoint = branching_checkpoint(self.design, self.c, starts, ends, point)
+                yield point, self._left(checkpoint, starts, ends), possible
+
+    def _try(
+        self, starts: Depths, is_cut: bool, came_from: dict[int, tuple[int, bool]] | None = None
+    ) -> None:
+        """Choose of the prompts that go on at these depths the first ones that leave and end as none before."""
+        width = len(self._lengths) + len(self._further)
+        runs = width * (1 if is_cut else 1 + len(self._points))
+        if len(starts) * runs > _MOST:
+            starts, self.is_whole = starts[: max(1, _MOST // runs)], False
+        rows = max(1, _AT_ONCE // width)
+        for at in range(0, len(starts), rows):
+            some = starts[at : at + rows, None]
+            lengths = numpy.broadcast_to(self._lengths, (len(some), len(self._lengths)))
+            ends = numpy.sort(numpy.concatenate([lengths, some + self._further], axis=1), axis=1)
+            kinds = self._ends.kinds(ends) * _WAYS
+            for told, left, possible in self._runs(some, ends, is_cut):
+                index = numpy.flatnonzero(possible)
+                ways, first = numpy.unique((kinds + left).flat[index], return_index=True)
+                new = ~numpy.isin(ways, self._known)
+                self._known = numpy.concatenate([self._known, ways[new]])
+                for where in index[first[new]].tolist():
+                    start, end = int(some[where // ends.shape[1], 0]), int(ends.flat[where])
+                    self._tried[start, is_cut][end, told] = None
+                    self._lead_to(start, came_from or {})
+
+    def _lead_to(self, start: int, came_from: dict[int, tuple[int, bool]]) -> None:
+        """Try the chunks as well that a start is reached by."""
+        while start in came_from:
+            end = start
+            start, is_cut = came_from[end]
+            at = numpy.array([[start]]), numpy.array([[end]])
+            told = next(
+                t for t, left, can in self._runs(*at, is_cut) if (can & self._is_right(left)).any()
+            )
+            self._tried[start, is_cut][end, told] = None
+            if not is_cut:
+                return
+
+    def _reached(self, starts: Depths, cuts: Depths) -> dict[int, tuple[int, bool]]:
+        """The depths that chunks lead to which leave nothing wrong, by fewest chunks, each with where the last one starts."""
+        came_from: dict[int, tuple[int, bool]] = {}
+        is_cut = False
+        while len(starts) and len(cuts):
+            if len(starts) * len(cuts) > _MOST:
+                starts, self.is_whole = starts[: _MOST // len(cuts)], False
+            some, ends = starts[:, None], numpy.broadcast_to(cuts, (len(starts), len(cuts)))
+            right = numpy.zeros(ends.shape, dtype=bool)
+            for _, left, possible in self._runs(some, ends, is_cut):
+                right |= possible & self._is_right(left)
+            reached = right.any(axis=0)
+            by = starts[right.argmax(axis=0)]
+            came_from |= {
+                end: (start, is_cut)
+                for end, start in zip(cuts[reached].tolist(), by[reached].tolist(), strict=True)
+            }
+            starts, cuts, is_cut = cuts[reached], cuts[~reached], True
+        return came_from
+
+
+def _sorted(depths: Collection[int]) -> Depths:
+    return numpy.array(sorted(depths), dtype=numpy.int64)
