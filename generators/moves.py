@@ -147,15 +147,23 @@ class Moves:
             self.first,
             self.period,
             len(boundaries),
+            max(1, 2 * self.verifies),
             numpy.array(sorted(place for place in places if place > 0)),
         )
         if self.only_slots:
             return Prompts(self.scheduler.design, self.c, ends)
         nodes = range(self.node, self.first + self.node + 1, self.node)
         beside = {n // self.node * self.node for b in boundaries for n in (b, b - 1)} - {0}
-        before = {b - self.near - 2 for b in boundaries if b > self.near + 2}
+        before = {b - d for b in boundaries for d in (self.near + 2, 1 + self.extend_grid)}
         cuts = self.c.chunked_prefill_size != NEVER_CHUNKED
-        return Prompts(self.scheduler.design, self.c, ends, {*nodes, *beside}, cuts, before)
+        return Prompts(
+            self.scheduler.design,
+            self.c,
+            ends,
+            {*nodes, *beside},
+            cuts,
+            {b for b in before if b > 0},
+        )
 
     def _around(self) -> list[int]:
         if self.every_count:

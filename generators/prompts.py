@@ -31,21 +31,25 @@ _NO_DEPTH = -1
 class Ends:
     """What is told apart of where a prompt ends (tokens): each of `places`, else behind which multiple of `track`.
 
-    From `first` on lengths count from whole periods of `period`; of the multiples `most` are told apart.
+    From `first` on lengths count from whole periods of `period`; of the multiples `most` are told apart.  Of a prompt that
+    leaves something wrong it counts whether what is launched next, over at most `ahead` tokens, can overwrite that.
     """
 
     track: int
     first: int
     period: int
     most: int
+    ahead: int
     places: Depths
 
-    def kinds(self, ends: Depths) -> Depths:
+    def kinds(self, ends: Depths, right: Depths) -> Depths:
         """A number for each end, the same where no event to come can tell the ends apart."""
         base = numpy.maximum(0, (ends - self.first) // self.period * self.period)
         known = ends - base
         behind = -1 - numpy.minimum(known // self.track, self.most)
-        return numpy.where(numpy.isin(known, self.places), known, behind)
+        apart = numpy.where(numpy.isin(known, self.places), known, behind)
+        overwrites = ends % self.track + self.ahead >= self.track
+        return numpy.where(right, apart, -2 - self.most - overwrites)
 
 
 class Prompts:
@@ -72,9 +76,15 @@ class Prompts:
         )
         self._chunk = int(grids.cache_chunk_size(c))
         self._tells, self.is_whole = bool(resumed) or cuts, True
+        self._is_nested = self._stride == self._rows and not (
+            self._grid % self._page or self._grid % self._chunk or self._chunk % self._rows
+        )
         period = math.lcm(self._page, self._grid, self._chunk, self._stride, self._rows)
+        self._period = period
         last = ends.first + self._grid + 2 * period
-        self._lengths = numpy.union1d(self._beside(self._seen_of_a_start(), last), ends.places)
+        beside = numpy.concatenate([ends.places + d for d in (-1, 0, 1)])
+        lengths = numpy.union1d(self._beside(self._seen_of_a_start(), last), beside)
+        self._lengths = lengths[lengths > 0]
         self._further = self._beside({self._grid, self._stride}, self._grid + period)
         self._points, self._hits = self._told(last)
         self._tried: defaultdict[tuple[int, bool], dict[tuple[int, int], None]] = defaultdict(dict)
@@ -84,9 +94,9 @@ class Prompts:
         self._try(_sorted(resumed), is_cut=False)
         if cuts:
             resuming, self._known = self._known, alone
-            cut = numpy.union1d(
-                self._beside(self._seen_of_a_start(), ends.first + period), _sorted(before)
-            )
+            cut = self._beside(self._seen_of_a_start(), ends.first + period)
+            cut = numpy.union1d(cut, _sorted(before))
+            cut = numpy.union1d(cut, self._starts_of(ends.places))
             came_from = self._reached(numpy.array([0]), cut)
             self._try(_sorted(came_from), True, came_from)
             self._known = numpy.union1d(self._known, resuming)
@@ -107,16 +117,23 @@ class Prompts:
         return [(end, None if told == _NO_DEPTH else told) for end, told in sorted(tried)]
 
     def _seen_of_a_start(self) -> set[int]:
-        """The grids whose multiples are what the rules of an extend see of where it starts."""
+        """The grids whose multiples are what the rules of an extend see of where it starts, on grids that are not nested
+        those of their common unit.
+        """
         seen = {self._page, self._grid, self._chunk, self._stride, self._rows}
-        nested = not self._grid % self._page and not self._grid % self._chunk
-        if nested and self._stride == self._rows and not self._chunk % self._rows:
-            return seen
-        return {math.gcd(*(n for n in seen if n > 1))} if max(seen) > 1 else seen
+        return seen if self._is_nested else {math.gcd(*(n for n in seen if n > 1))}
+
+    def _starts_of(self, places: Depths) -> Depths:
+        """The depths from which an extend to each of some places passes none, or just some, whole grids."""
+        if self._is_nested and self._grid > 2 * self._ends.ahead + 4:
+            return places[:0]
+        whole = numpy.array([1, *range(self._grid, self._period + 1, self._grid)])
+        starts: Depths = numpy.unique(places[:, None] - whole)
+        return starts[starts > 0]
 
     def _beside(self, of: set[int], last: int) -> Depths:
         """The lengths to run: all up to the last one, or where these are many the multiples and those beside them."""
-        if last <= _EVERY_LENGTH:
+        if last <= _EVERY_LENGTH or of == {1}:
             return numpy.arange(1, last + 1)
         multiples = [numpy.arange(n, last + 1, n) for n in of if n > 1]
         around = [m + d for m in multiples for d in (-1, 0, 1)]
@@ -144,7 +161,7 @@ class Prompts:
             node == state,
             state == depth,
             depth % self._page == 0,
-            starts % self._page == 0,
+            numpy.logical_and(depth % self._page != 0, starts % self._page == 0),
             depth > ends,
         )
         left = sum(numpy.asarray(fact).astype(numpy.int64) << n for n, fact in enumerate(seen))
@@ -183,10 +200,10 @@ class Prompts:
             some = starts[at : at + rows, None]
             lengths = numpy.broadcast_to(self._lengths, (len(some), len(self._lengths)))
             ends = numpy.sort(numpy.concatenate([lengths, some + self._further], axis=1), axis=1)
-            kinds = self._ends.kinds(ends) * _WAYS
             for told, left, possible in self._runs(some, ends, is_cut):
                 index = numpy.flatnonzero(possible)
-                ways, first = numpy.unique((kinds + left).flat[index], return_index=True)
+                kinds = self._ends.kinds(ends, self._is_right(left))
+                ways, first = numpy.unique((kinds * _WAYS + left).flat[index], return_index=True)
                 new = ~numpy.isin(ways, self._known)
                 self._known = numpy.concatenate([self._known, ways[new]])
                 for where in index[first[new]].tolist():
