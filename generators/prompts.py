@@ -22,7 +22,8 @@ from spec.sglang.rules import grids, lookup
 Depths = numpy.ndarray
 
 _EVERY_LENGTH = 300  # tokens up to which prompts of every length are run; beyond, those at and beside the grids' multiples
-_MOST, _AT_ONCE = 3_000_000, 300_000  # prompts that are run in one configuration, and together
+_LONGEST = 200_000  # tokens of a prompt
+_MOST, _AT_ONCE = 3_000_000, 300_000  # prompts that are run from one kind of start, and together
 _WAYS = 1 << 8  # of what an extend can leave
 _NO_DEPTH = -1
 
@@ -70,23 +71,21 @@ class Prompts:
     ):
         self.design, self.c, self._ends = design, c, ends
         self._page, self._grid = int(grids.tree_page(c)), int(design.grid("extend", c))
-        self._stride, self._rows = (
-            int(current(design.extend_row_stride)(c)),
-            int(c.mamba_chunk_size),
-        )
-        self._chunk = int(grids.cache_chunk_size(c))
-        self._tells, self.is_whole = bool(resumed) or cuts, True
+        self._stride = int(current(design.extend_row_stride)(c))
+        self._chunk, self._rows = int(grids.cache_chunk_size(c)), int(c.mamba_chunk_size)
         self._is_nested = self._stride == self._rows and not (
             self._grid % self._page or self._grid % self._chunk or self._chunk % self._rows
         )
         period = math.lcm(self._page, self._grid, self._chunk, self._stride, self._rows)
-        self._period = period
         last = ends.first + self._grid + 2 * period
+        self.is_whole = last <= _LONGEST
+        self._period, last = min(period, _LONGEST), min(last, _LONGEST)
         beside = numpy.concatenate([ends.places + d for d in (-1, 0, 1)])
         lengths = numpy.union1d(self._beside(self._seen_of_a_start(), last), beside)
         self._lengths = lengths[lengths > 0]
-        self._further = self._beside({self._grid, self._stride}, self._grid + period)
-        self._points, self._hits = self._told(last)
+        self._further = self._beside({self._grid, self._stride}, min(self._grid + period, last))
+        tells = bool(resumed) or cuts
+        self._points, self._hits = self._told(last if tells else 0)
         self._tried: defaultdict[tuple[int, bool], dict[tuple[int, int], None]] = defaultdict(dict)
         self._known = numpy.empty(0, dtype=numpy.int64)
         self._try(numpy.array([0]), is_cut=False)
@@ -94,7 +93,7 @@ class Prompts:
         self._try(_sorted(resumed), is_cut=False)
         if cuts:
             resuming, self._known = self._known, alone
-            cut = self._beside(self._seen_of_a_start(), ends.first + period)
+            cut = self._beside(self._seen_of_a_start(), min(ends.first + period, last))
             cut = numpy.union1d(cut, _sorted(before))
             cut = numpy.union1d(cut, self._starts_of(ends.places))
             came_from = self._reached(numpy.array([0]), cut)
@@ -107,6 +106,16 @@ class Prompts:
             }
             self._try(_sorted(further), True, came_from | further)
         self.starts = sorted(start for start, is_cut in self._tried if start and not is_cut)
+
+    @property
+    def most(self) -> int:
+        """How many multiples are told apart behind which a prompt may end."""
+        return self._ends.most
+
+    @property
+    def ways(self) -> set[tuple[int, int]]:
+        """All that prompts leave, and where they end, each as a number (`Ends.kinds`)."""
+        return {divmod(way, _WAYS)[::-1] for way in self._known.tolist()}
 
     def after(self, length: int, is_cut: bool) -> list[tuple[int, int | None]]:
         """The ends to try of a prompt that goes on at a length, each with the depth at which it is told to keep a state.
@@ -142,14 +151,14 @@ class Prompts:
 
     def _told(self, last: int) -> tuple[Depths, Depths]:
         """The depths to keep a state at, and for each the fewest tokens that the tree must know for it."""
-        if not self._tells:
-            return self._lengths[:0], self._lengths[:0]
         hits = numpy.arange(self._page, last + 1, self._page)
         point = current(self.design.branching_point)
         points, first = numpy.unique(
             numpy.broadcast_to(point(self._grid, hits), hits.shape), return_index=True
         )
-        return points, hits[first]
+        most = _MOST // (len(self._lengths) + len(self._further))
+        self.is_whole &= len(points) <= most
+        return points[:most], hits[first][:most]
 
     def _left(self, checkpoint: Checkpoint, starts: Depths, ends: Depths) -> Depths:
         """A number for what each extend leaves: whatever a donation or a code can see of it."""

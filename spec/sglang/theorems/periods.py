@@ -389,3 +389,64 @@ def a_lazy_verify_far_from_every_boundary_changes_nothing(
         },
         _alike(slots, after),
     )
+
+
+def _on_another_grid(c: Any, interval: Any) -> Any:
+    return having(c, mamba_track_interval=interval)
+
+
+@theorem("periods", least={**LEAST, "before": 0})
+def a_verify_that_many_tokens_before_a_boundary_saves_the_same_on_every_grid(
+    design, c, boundary, before, accepted
+):
+    """Of the verify grid a verify sees only how far before a boundary it starts: it saves where it reaches that one, the state
+    of its depth."""
+    grid, pre = design.grid("verify", c), boundary - before
+    checkpoint = verify_checkpoint(design, c, pre, accepted)
+    return Statement(
+        {
+            "the_depth_is_a_boundary": divides(grid, boundary),
+            "it_starts_before_it": 1 <= before,
+            "it_starts_behind_the_one_before": before <= grid,
+            "it_does_not_reach_the_one_after": accepted < grid + before,
+        },
+        both(
+            checkpoint.wanted == (accepted >= before),
+            implies(
+                checkpoint.wanted,
+                both(checkpoint.recorded == boundary, checkpoint.state == boundary),
+            ),
+        ),
+    )
+
+
+@theorem("periods", least={**LEAST, "before": 0})
+def a_verify_that_many_tokens_before_a_boundary_labels_the_same_on_every_grid(
+    design, c, boundary, before, accepted, retained
+):
+    """The same of the label: the boundary, where what is retained reaches it."""
+    grid, pre = design.grid("verify", c), boundary - before
+    crossed, depth = verify_label(design, c, pre, accepted, retained)
+    return Statement(
+        {
+            "the_depth_is_a_boundary": divides(grid, boundary),
+            "it_starts_before_it": 1 <= before,
+            "it_starts_behind_the_one_before": before <= grid,
+            "it_does_not_reach_the_one_after": retained < grid + before,
+        },
+        both(crossed == (retained >= before), implies(crossed, depth == boundary)),
+    )
+
+
+@theorem("periods", least={**LEAST, "before": 0})
+def a_second_slot_is_planned_the_same_on_every_grid(design, c, boundary, before):
+    """The same of the second slot of a lazy request: it is planned where two verifies reach the boundary."""
+    grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
+    return Statement(
+        {
+            "the_depth_is_a_boundary": divides(grid, boundary),
+            "it_is_before_it": 1 <= before,
+            "it_is_behind_the_one_before": before <= grid,
+        },
+        current(design.verify_plans)(grid, boundary - before, tokens) == (2 * tokens >= before),
+    )
