@@ -128,10 +128,11 @@ class Moves:
         self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
         self.every_count = self.verifies <= EVERY_COUNT
         self.reach = self.first + self.extend_grid + self.period  # of a prompt, in tokens
-        smallest = min((g for g in (self.extend_grid, self.track) if g > 1), default=1)
         self.most = MOST_OF_SLOTS if only_slots else MOST_MULTIPLES
-        self.every_boundary = (self.reach + self.near) // smallest <= self.most
+        self.every_boundary = (self.reach + self.near - 1) // self.track <= self.most
         self.every_boundary &= self.period // self.track < MOST_BOUNDARIES
+        self.alike = math.lcm(self.node, *chunks)  # tokens after which nodes lie alike
+        self.every_boundary &= only_slots or (self.first + self.alike) // self.node <= self.most
         self.around = self._around()  # a boundary: the places at which verifies may end
         self.prompts = self._prompts()
 
@@ -152,7 +153,7 @@ class Moves:
         )
         if self.only_slots:
             return Prompts(self.scheduler.design, self.c, ends)
-        nodes = range(self.node, self.first + self.node + 1, self.node)
+        nodes = self._few(range(self.node, self.first + self.alike + 1, self.node))
         beside = {n // self.node * self.node for b in boundaries for n in (b, b - 1)} - {0}
         before = {b - d for b in boundaries for d in (self.near + 2, 1 + self.extend_grid)}
         cuts = self.c.chunked_prefill_size != NEVER_CHUNKED
