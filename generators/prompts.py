@@ -152,6 +152,8 @@ class Prompts:
     def _told(self, last: int) -> tuple[Depths, Depths]:
         """The depths to keep a state at, and for each the fewest tokens that the tree must know for it."""
         hits = numpy.arange(self._page, last + 1, self._page)
+        if not len(hits):
+            return hits, hits
         point = current(self.design.branching_point)
         points, first = numpy.unique(
             numpy.broadcast_to(point(self._grid, hits), hits.shape), return_index=True
