@@ -6,6 +6,7 @@ Every job may import this module, and it imports none of them but for types: an 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spec import engine as registry
@@ -15,15 +16,88 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from generators.cases.codes import Code
+    from generators.cases.domain import Domain
+    from generators.cases.file_format import Case, CaseFile, Event
     from generators.check.findings import Judged, Judgement, Remark
     from generators.launch.formats.base import Format
     from generators.launch.launch import Launch
     from generators.launch.words import Word
+    from generators.search.batches import Batch
+    from generators.search.configurations import Survey
+    from generators.search.event_orders import OrderClass
     from spec.engine import Engine as Model
+    from spec.engine import Guard
+    from spec.transition_system import Replayable, Trace
+
+
+class DesignRules(Protocol):
+    """The rules of an engine that a user's file can give in place of a release's.
+
+    `rules`: by name, each with the function that the newest release has; `truths`: those that give a truth, the others
+    give a whole number; `switches`: properties that are True or False.
+    """
+
+    rules: Mapping[str, Callable[..., Any]]
+    truths: frozenset[str]
+    switches: tuple[str, ...]
+
+    def of(self, design: Any) -> dict[str, Any]:
+        """What a design has for each of the rules."""
+
+    def changed(
+        self, base: Any, name: str, changes: Mapping[str, Any], guards: tuple[Guard, ...]
+    ) -> Any:
+        """A design with these rules, switches and guards in place of its own, named after the file."""
 
 
 class Searching(Protocol):
-    """What the search asks of an engine: producers of checkpoints, what can happen next, what is wrong."""
+    """What the search asks of an engine: producers of checkpoints, what can happen next, what is wrong.
+
+    `decided_first`: the fields that rules compute with, the one that a person decides last first: it is left at its
+    default before the others are; `design_rules`: what a user's file can give.
+    """
+
+    decided_first: tuple[str, ...]
+    design_rules: DesignRules
+
+    def is_modelled(self, others: Mapping[str, Any]) -> bool:
+        """Whether configurations with these values, of the fields that rules do not compute with, are modelled."""
+
+    def unmodelled(self, domain: Domain) -> list[str]:
+        """What of a domain is not modelled, as sentences."""
+
+    def prepare(self, design: Any, batch: Batch) -> None:
+        """Check what the proofs take for granted about the configurations of a batch."""
+
+    def surveys(self, design: Any, domain: Domain, guards: bool) -> list[Survey]:
+        """What is to be found out about each kind of checkpoint of a design."""
+
+    def matters(self, trace: Sequence[Event], failure_class: Mapping[str, Any]) -> frozenset[str]:
+        """The fields that a case of configurations depends on; the others are null in it."""
+
+    def signature(self, design: Any, c: Any) -> list[Any]:
+        """What orders of events depend on: configurations alike in it have the same orders."""
+
+    def life(self, design: Any, c: Any, mixes: bool) -> Replayable:
+        """What can happen in one configuration; `mixes`: also to batches that hold prompts and decode steps."""
+
+    def class_of(self, design: Any, c: Any, trace: Trace) -> OrderClass:
+        """The class of a trace in a configuration."""
+
+    def order_case(
+        self, design: Any, values: dict[str, Any], trace: Trace, failure_class: Any, members: int
+    ) -> Case:
+        """A trace in one configuration as a case."""
+
+    def further_orders(
+        self, design: Any, configurations: Iterable[Mapping[str, Any]]
+    ) -> tuple[list[Case], tuple[str, ...]]:
+        """Cases of orders that are searched by other models, and what of them was not searched, in words."""
+
+    def launches(
+        self, design: Any, domain: Domain, context_length: int, **options: Any
+    ) -> CaseFile | None:
+        """Start-up guards that are too strict, and configurations in which nothing is ever reused; None: not looked for."""
 
 
 class Launching(Protocol):

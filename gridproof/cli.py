@@ -1,4 +1,4 @@
-"""The commands; each is thin: it reads its options, calls the work, prints the report, returns the exit code."""
+"""The command line: each command reads its options, calls the work, prints the report and returns the exit code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from typing import Any
 
 import click
 
-from generators.cases.domain import DEFAULT_CONTEXT, DOMAIN_FIELDS, check_keys, flag
+from generators.cases.domain import DEFAULT_CONTEXT, check_keys, flag
 from generators.common.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.emit.manifest import TIERS
-from generators.search.limits import MOST_EVENTS, Limits
+from generators.search.limits import MOST_EVENTS, SearchLimits
 from gpu_checks import choices
 from gridproof import __version__
+from spec.engine import DEFAULT, PACKAGES, Field, engine
 
 EPILOG = """\b
 Exit codes, the same for every command:
@@ -35,34 +36,25 @@ Exit codes, the same for every command:
 --exit-zero turns 1 into 0, and nothing else.
 """
 
-CHECK_EPILOG = """\b
+_SHOWN = engine(DEFAULT)  # the engine that examples are of
+_RELEASE = _SHOWN.requirement(_SHOWN.releases[1])
+_FIELDS = {field.name: field for name in PACKAGES for field in engine(name).fields}
+_ENGINES = " or ".join(PACKAGES)
+
+CHECK_EPILOG = f"""\b
 Examples:
-  gridproof check -- sglang serve --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8
+  gridproof check -- {_SHOWN.examples["launch"]}
   gridproof check deploy/ Dockerfile README.md
   gridproof check --all-releases serve.sh
-  gridproof check --set page_size=64 --engine sglang==0.5.18 values.yaml
+  gridproof check --set {_SHOWN.examples["setting"]} --engine {_RELEASE} values.yaml
   gridproof check --fix --write serve.sh
   kubectl get deploy -o yaml | gridproof check -
 
 \b
-Read are shell scripts, Dockerfiles, YAML and JSON, Python, Markdown, flags files and start-up logs
-(server_args=); in a folder what .gitignore names is left out. A comment before the launch excuses a
-finding:  # gridproof: waive GP401: why
+Launch commands are found in shell scripts, Dockerfiles, YAML and JSON, Python, Markdown, flags files and
+start-up logs. In a folder, files that .gitignore excludes are skipped. A comment above the launch
+suppresses a finding:  # gridproof: waive CODE: why
 """
-
-_FLAG_HELP = {
-    "page_size": "resolved page, tokens",
-    "dcp_size": "decode context parallelism, ranks",
-    "mamba_track_interval": "tokens between decode checkpoints as asked for",
-    "speculative_num_draft_tokens": "tokens of a verify step; 0: no speculation",
-    "speculative_algorithm": "EAGLE, NEXTN, DSPARK, DFLASH, ...",
-    "chunked_prefill_size": "tokens; -1: off; left out: any cut",
-    "strategy": "extra_buffer, extra_buffer_lazy, no_buffer",
-    "overlap": "overlap scheduler: on, off",
-    "mamba_chunk_size": "the model's chunk, tokens",
-    "recurrence": "mamba2, gdn, kda, lightning; left out: any",
-    "page_size_given": "whether --page-size stands on the command line",
-}
 
 
 class _Place(click.Path):
@@ -70,27 +62,32 @@ class _Place(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
-            self.fail("an empty path", param, ctx)
+            self.fail("the path is empty", param, ctx)
         return super().convert(value, param, ctx)
 
 
-_COLOURS = click.Choice(["auto", "always", "never"])
+_COLORS = click.Choice(["auto", "always", "never"])
 
 
 def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name in reversed(DOMAIN_FIELDS):
-        option = click.option(
-            flag(name),
-            name,
-            metavar="VALUES",
-            help=f"{_FLAG_HELP[name]}; a value, a list 1,16,64 or a range 1..64, 64..4096:64",
-        )
+    for field in reversed(_FIELDS.values()):
+        option = click.option(flag(field.name), field.name, metavar="VALUES", help=_help_of(field))
         command = option(command)
     return command
 
 
+def _help_of(field: Field) -> str:
+    """What a field of a configuration is, in which unit, and which values it takes."""
+    text = field.help if field.unit in field.help else f"{field.help} ({field.unit})"
+    if field.kind is bool:
+        return f"{text}: on, off or both as on,off"
+    if field.kind is int:
+        return f"{text}; one value, a list 1,16,64 or a range 1..64, 64..4096:64"
+    return f"{text}: {', '.join(field.choices)}" if field.choices else text
+
+
 def _table() -> dict[str, Any]:
-    """`[tool.gridproof]` of the pyproject.toml in the current folder."""
+    """The table `[tool.gridproof]` of the pyproject.toml in the current folder; empty where there is none."""
     path = _SETTINGS
     if not path.is_file():
         return {}
@@ -106,7 +103,7 @@ def _table() -> dict[str, Any]:
 
 
 def _settings(table: Mapping[str, Any], commands: Mapping[str, click.Command]) -> dict[str, Any]:
-    """The options that a table sets, dashes and underscores alike."""
+    """The options that a table sets; names may have dashes or underscores."""
     path = _SETTINGS
     options = {
         opt.lstrip("-").replace("-", "_"): p
@@ -132,7 +129,7 @@ def _setting(path: Path, key: str, value: Any, option: click.Option) -> Any:
         fits, wanted, taken = isinstance(value, bool), "true or false", value
     elif option.multiple:
         fits, wanted, taken = plain, "a text or a list of texts", [str(v) for v in values]
-    elif option.name in DOMAIN_FIELDS:
+    elif option.name in _FIELDS:
         fits = plain or isinstance(value, bool)
         taken = ",".join(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
         wanted = "a text, a whole number or a list of them"
@@ -159,27 +156,35 @@ class _Group(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
 
-@click.group(cls=_Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+_HELP = f"""Finds out whether a serving engine resumes requests from the right recurrent state.
+
+It checks launch commands, proves the rules of a release for all configurations, searches for what breaks them, and
+writes pytest files that show it on the real engine.
+
+\b
+gridproof prove
+gridproof check --engine {_RELEASE} -- {_SHOWN.examples["launch"]}
+gridproof search --engine {_RELEASE} {_SHOWN.examples["domain"]} --out cases.json
+gridproof emit cases.json --target {DEFAULT} --out generated_tests
+gridproof replay cases.json
+"""
+
+
+@click.group(
+    cls=_Group, help=_HELP, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="gridproof")
 @click.option(
     "--color",
-    type=_COLOURS,
+    type=_COLORS,
     default="auto",
-    help="colour of text output; NO_COLOR is honoured",
+    help="when to print with terminal colors; NO_COLOR is honoured",
 )
 @click.pass_context
 def main(ctx: click.Context, color: str) -> None:
-    """Proves where an engine's recurrent-state checkpoints may hang, finds what breaks that, and emits the tests.
-
-    \b
-    gridproof prove
-    gridproof check --engine sglang==0.5.18 -- python -m sglang.launch_server --model-path M --dcp-size 8
-    gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
-    gridproof emit cases.json --target sglang --out generated_tests
-    gridproof replay cases.json
-    """
+    """Settings of `[tool.gridproof]` become the defaults of every command."""
     table = _table()
-    ctx.obj = {"colour": color, "waivers": table.pop("waivers", None)}
+    ctx.obj = {"color": color, "waivers": table.pop("waivers", None)}
     settings = _settings(table, main.commands)
     ctx.default_map = {name: dict(settings) for name in main.list_commands(ctx)}
 
@@ -187,7 +192,7 @@ def main(ctx: click.Context, color: str) -> None:
 def _output(ctx: click.Context) -> Any:
     from gridproof.console import Output
 
-    return Output(ctx.obj["colour"])
+    return Output(ctx.obj["color"])
 
 
 def _finish(code: int, exit_zero: bool = False) -> None:
@@ -196,41 +201,51 @@ def _finish(code: int, exit_zero: bool = False) -> None:
     sys.exit(0 if exit_zero and code == 1 else code)
 
 
+_ONE_ENGINE = click.option("--engine", help="only this engine, such as sglang; default: all")
 _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1")
 
 
 @main.command()
-@click.option("--family", multiple=True, help="only this family of theorems; may be repeated")
-@click.option("--theorem", "theorems", multiple=True, help="only this theorem; may be repeated")
+@_ONE_ENGINE
+@click.option("--family", multiple=True, help="prove only this family of theorems; may be repeated")
+@click.option(
+    "--theorem", "theorems", multiple=True, help="prove only this theorem; may be repeated"
+)
 @click.option("--solver", type=click.Choice(["z3", "cvc5", "both"]), default="z3")
 @click.option(
-    "--seeds", type=click.IntRange(1, 1000), default=1, help="solver seeds that must agree"
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=1,
+    help="number of solver seeds, all of which must agree",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1),
     default=20_000_000,
-    help="z3 resources a query may use",
+    help="resources that z3 may use for one query",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
-    help="processes; default: as many as there are cores, fewer for few theorems",
+    help="number of processes; by default one for each core, fewer for few theorems",
 )
 @click.option(
-    "--export", type=_Place(path_type=Path), help="write SMT-LIB 2, one file an obligation"
+    "--export",
+    type=_Place(path_type=Path),
+    help="write each proof obligation as an SMT-LIB 2 file into this folder",
 )
 @click.option(
     "--proofs",
     type=_Place(path_type=Path),
-    help="write cvc5's proofs, to be read by the checker ethos, each with the SMT-LIB 2 file it refers to; "
-    "a step on trust exits 4",
+    help="write cvc5's proofs for the checker ethos into this folder, each with the SMT-LIB 2 file that it refers to; "
+    "a proof with a step on trust makes the exit code 4",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text")
 @_EXIT_ZERO
 @click.pass_context
 def prove(
     ctx: click.Context,
+    engine: str | None,
     family: tuple[str, ...],
     theorems: tuple[str, ...],
     solver: str,
@@ -242,66 +257,92 @@ def prove(
     form: str,
     exit_zero: bool,
 ) -> None:
-    """Prove the theorems, for all configurations."""
+    """Prove the theorems about the newest modelled release, for all configurations."""
     from gridproof.commands import prove as command
 
     code = command.run(
-        _output(ctx), family, theorems, solver, seeds, limit, jobs, export, proofs, form
+        _output(ctx), engine, family, theorems, solver, seeds, limit, jobs, export, proofs, form
     )
     _finish(code, exit_zero)
 
 
-_ENGINE = click.option("--engine", help="sglang==0.5.18, or sglang for the newest modelled release")
+_ENGINE = click.option(
+    "--engine", help=f"a release such as {_RELEASE}; {_ENGINES} alone is the newest modelled one"
+)
 
 
 @main.command()
 @_ENGINE
-@click.option("--design", help="a named design: sglang-0.5.18, sglang-0.5.18+insert-guard")
+@click.option(
+    "--design",
+    help=f"a named design, such as {_RELEASE.replace('==', '-')}; `gridproof designs` lists them",
+)
 @click.option(
     "--design-file",
     type=_Place(path_type=Path),
-    help="a Python file of your own rules in place of a release's (docs/search.md)",
+    help="a Python file with rules in place of a release's; the file is executed (docs/search.md)",
 )
-@click.option("--domain", "domain_file", type=_Place(path_type=Path), help="TOML file of values")
+@click.option(
+    "--domain",
+    "domain_file",
+    type=_Place(path_type=Path),
+    help="a TOML file with the values of the fields",
+)
 @_with_domain
 @click.option(
     "--kind",
     type=click.Choice(["configurations", "traces", "launches"]),
-    help="what the grids alone decide, orders of events, or what is refused or useless though right; "
-    "default: all",
+    help="configurations: what the grid rules alone decide; traces: orders of events; launches: guards that are too "
+    "strict and caches that are never used; default: all three",
 )
 @click.option(
     "--context-length",
     type=click.IntRange(1),
     default=DEFAULT_CONTEXT,
     show_default=True,
-    help="tokens of the longest request, for what can be reused at all",
+    help="longest request in tokens; a checkpoint beyond it is never reused",
 )
 @click.option(
     "--max-events",
     type=click.IntRange(1),
     default=MOST_EVENTS,
     show_default=True,
-    help="events of a trace",
-)
-@click.option("--max-cases", type=click.IntRange(1), help="stop when so many were found")
-@click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), help="seconds after which orders are left"
+    help="most events of an order",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1, 64), help="processes that search orders; default: one a core"
+    "--max-cases",
+    type=click.IntRange(1),
+    help="stop the search of orders after this number of cases",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    help="stop the search of orders after this number of seconds",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    help="number of processes that search orders; by default one for each core",
 )
 @click.option(
     "--enable-mixed-chunk",
     "mixes",
     is_flag=True,
-    help="also steps that share their batch with a chunk of another prompt",
+    help="also try steps that share their batch with a chunk of another prompt",
 )
-@click.option("--no-guards", is_flag=True, help="also what the engine refuses to start with")
 @click.option(
-    "--smallest", is_flag=True, help="show the smallest numbers, not what a person would write"
+    "--no-guards",
+    is_flag=True,
+    help="also search configurations that the engine refuses to start with",
 )
-@click.option("--out", type=_Place(path_type=Path), help="write the cases to this file as JSON")
+@click.option(
+    "--smallest",
+    is_flag=True,
+    help="show the smallest failing numbers instead of those that a person would write",
+)
+@click.option(
+    "--out", type=_Place(path_type=Path), help="also write the cases to this file, as JSON"
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @_EXIT_ZERO
 @click.pass_context
@@ -325,7 +366,10 @@ def search(
     exit_zero: bool,
     **flags: str | None,
 ) -> None:
-    """Find every class of configurations and every order of events that breaks a design, one readable case each."""
+    """Search for configurations and orders of events that break a design.
+
+    Each class of failures is shown by one readable case, the shortest first.
+    """
     from gridproof.commands import search as command
 
     until = None if timeout is None else time.monotonic() + timeout
@@ -336,7 +380,9 @@ def search(
         design_file,
         domain_file,
         flags,
-        command.Wanted(kind, Limits(max_events, until, max_cases, mixes), jobs, context_length),
+        command.Wanted(
+            kind, SearchLimits(max_events, until, max_cases, mixes), jobs, context_length
+        ),
         not no_guards,
         smallest,
         out,
@@ -347,16 +393,16 @@ def search(
 
 @main.command()
 @click.argument("cases", nargs=-1, type=_Place(path_type=Path))
-@click.option("--target", type=click.Choice(["model", "sglang", "replay"]), multiple=True)
+@click.option("--target", type=click.Choice(["model", *PACKAGES, "replay"]), multiple=True)
 @click.option("--out", type=_Place(path_type=Path), default=Path("generated_tests"))
 @click.option(
     "--tier",
     type=click.Choice(TIERS),
-    help="besides the cases: pairs (tiny), triples (small) or all combinations (standard) of the named "
-    "predicates; default: as the out folder was made, else cases",
+    help="tests to write besides the cases: pairs (tiny), triples (small) or all combinations (standard) of the "
+    "named predicates; default: as in the --out folder, else cases only",
 )
 @click.option(
-    "--check", "only_check", is_flag=True, help="write nothing; exit 5 where files differ"
+    "--check", "only_check", is_flag=True, help="write nothing; exit 5 if a file would change"
 )
 @click.pass_context
 def emit(
@@ -367,14 +413,17 @@ def emit(
     tier: str | None,
     only_check: bool,
 ) -> None:
-    """Write pytest files for the CASES found by search (default: those kept in the out folder)."""
+    """Write pytest files for the CASES that search found.
+
+    Without CASES, those kept in the --out folder are written again.
+    """
     from gridproof.commands import emit as command
 
     _finish(command.run(_output(ctx), cases, target, out, tier, only_check))
 
 
 class _Check(click.Command):
-    """What stands behind `--` is one launch command, whatever its words look like."""
+    """A command whose words behind `--` are one launch command, whatever they look like."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -383,45 +432,51 @@ class _Check(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hint = "a launch command goes behind '--'"
+            hint = "write the launch command behind '--'"
             raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
 
 
 @main.command(cls=_Check, epilog=CHECK_EPILOG)
 @click.option(
     "--engine",
-    help="sglang==0.5.18, or sglang for the newest modelled release; else the release that a container image, "
-    "a lock or a requirements file beside the command pins, else the newest",
+    help=f"a release such as {_RELEASE}; {_ENGINES} alone is the newest modelled one; default: the release that a "
+    "container image, a lock file or a requirements file beside the command pins, else the newest",
 )
-@click.option("--all-releases", is_flag=True, help="judge for every modelled release: a row each")
+@click.option("--all-releases", is_flag=True, help="check for every modelled release, one row each")
 @click.option(
-    "--context-length", type=click.IntRange(1), help="tokens; else of the command, else 32768"
+    "--context-length",
+    type=click.IntRange(1),
+    help="longest request in tokens; default: what the command gives, else 32768",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="what the command does not hold: page_size=64 (resolved), mamba_chunk_size=128, recurrence=mamba2, ...",
+    help=f"a value that the command does not contain, such as {_SHOWN.examples['setting']}; may be repeated",
 )
 @click.option(
     "--config",
     type=_Place(path_type=Path),
-    help="config.json of the model; else read from the folder that the model path names",
+    help="config.json of the model; default: the one in the folder that the model path names",
 )
 @click.option(
     "--min-severity",
     type=click.Choice(["note", "warning", "error"]),
     default="note",
-    help="show from; the exit code stays",
+    help="least severity to show; the exit code does not change",
 )
-@click.option("--fix", is_flag=True, help="print the corrected command; only what theorems cover")
+@click.option(
+    "--fix", is_flag=True, help="print the corrected command; only changes that theorems cover"
+)
 @click.option("--write", is_flag=True, help="with --fix: change the files in place")
-@click.option("--unsafe-fixes", is_flag=True, help="with --fix: also what no theorem covers")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="with --fix: also changes that no theorem covers"
+)
 @click.option(
     "--allow-none",
     is_flag=True,
-    help="exit 0, not 3, where no launch command is found in the files",
+    help="exit 0 instead of 3 if the files contain no launch command",
 )
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text"
@@ -430,7 +485,10 @@ class _Check(click.Command):
 @click.argument("paths", nargs=-1, metavar="[FILE...] [-- COMMAND...]", type=_Place(path_type=Path))
 @click.pass_context
 def check(ctx: click.Context, paths: tuple[Path, ...], exit_zero: bool, **options: Any) -> None:
-    """Judge launch commands in files and folders (- is standard input), or the one behind '--'."""
+    """Check launch commands in files and folders (- is standard input), or the one behind '--'.
+
+    Each gets a verdict, its findings, and a fix where there is one.
+    """
     from gridproof.commands import check as work
 
     given = work.Options(**options, waivers=ctx.obj.get("waivers"))
@@ -438,23 +496,25 @@ def check(ctx: click.Context, paths: tuple[Path, ...], exit_zero: bool, **option
     _finish(code, exit_zero)
 
 
-EXPLAIN_EPILOG = """\b
+EXPLAIN_EPILOG = f"""\b
 Examples:
-  gridproof explain GP101
-  gridproof search --engine sglang==0.5.18 --page-size 64 --dcp-size 8 --out cases.json
+  gridproof explain {_SHOWN.examples["code"]}
+  gridproof search --engine {_RELEASE} {_SHOWN.examples["domain"]} --out cases.json
   gridproof explain cases.json --html timeline.html
 """
 
 
 @main.command(epilog=EXPLAIN_EPILOG)
 @click.argument("what", metavar="CODE|CASES")
-@click.option("--case", help="only the case of this id")
+@click.option("--case", help="walk through the case of this id only")
 @click.option(
-    "--html", type=_Place(path_type=Path), help="write the timelines as one self-contained page"
+    "--html",
+    type=_Place(path_type=Path),
+    help="also write the timelines as one self-contained page",
 )
 @click.pass_context
 def explain(ctx: click.Context, what: str, case: str | None, html: Path | None) -> None:
-    """Tell what a finding code means, or walk through the cases that search found."""
+    """Explain what a finding code means, or walk through the CASES that search found."""
     from gridproof.commands import explain as command
 
     _finish(command.run(_output(ctx), what, case, html))
@@ -465,15 +525,15 @@ def explain(ctx: click.Context, what: str, case: str | None, html: Path | None) 
 @click.option(
     "--device",
     type=click.Choice(choices.DEVICES),
-    help="default: cuda where there is a GPU, else cpu; the report says which",
+    help="default: cuda if there is a GPU, else cpu; the report names it",
 )
 @click.option("--dtype", type=click.Choice(choices.DTYPES), default="float64")
 @click.option(
     "--recurrence",
     metavar="VALUES",
-    help=f"{', '.join(choices.RECURRENCES)}; default: a case's own, or all",
+    help=f"{', '.join(choices.RECURRENCES)}; default: the one that a case names, else all",
 )
-@click.option("--require-gpu", is_flag=True, help="fail where there is no GPU")
+@click.option("--require-gpu", is_flag=True, help="fail if there is no GPU")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @_EXIT_ZERO
 @click.pass_context
@@ -487,7 +547,10 @@ def replay(
     form: str,
     exit_zero: bool,
 ) -> None:
-    """Run the CASES found by search on the recurrences, cold against warm; needs torch."""
+    """Replay the CASES that search found on real recurrences.
+
+    A warm run from the cached state is compared with a cold run from the first token. Needs torch.
+    """
     from gridproof.commands import replay as command
 
     code = command.run(_output(ctx), cases, device, dtype, recurrence, form, require_gpu)
@@ -495,26 +558,27 @@ def replay(
 
 
 @main.command()
+@_ONE_ENGINE
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.pass_context
-def designs(ctx: click.Context, form: str) -> None:
-    """List the named designs and what each reader uses."""
+def designs(ctx: click.Context, engine: str | None, form: str) -> None:
+    """List the named designs and the rule that each producer of checkpoints uses."""
     from gridproof.commands import designs as command
 
-    _finish(command.run(_output(ctx), form))
+    _finish(command.run(_output(ctx), engine, form))
 
 
-def _choose_colour(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
+def _choose_color(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None:
-        ctx.obj["colour"] = value
+        ctx.obj["color"] = value
 
 
 for _command in main.commands.values():
     _command.params.append(
         click.Option(
             ["--color"],
-            type=_COLOURS,
-            callback=_choose_colour,
+            type=_COLORS,
+            callback=_choose_color,
             expose_value=False,
             help="as before the command",
         )
@@ -522,7 +586,7 @@ for _command in main.commands.values():
 
 
 def _on_interrupt(number: int, frame: Any) -> None:
-    """Remember the interrupt: one that arrives while a solver object is being freed is lost otherwise."""
+    """Remember an interrupt, which would be lost if it arrived while a solver object is being freed."""
     global _interrupted
     _interrupted = True
     raise KeyboardInterrupt
@@ -532,7 +596,7 @@ _interrupted = False
 
 
 def run() -> None:
-    """The console script: every way out is one of the exit codes of the contract."""
+    """Run the command line; whatever happens, it ends with one of the exit codes that `--help` lists."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _on_interrupt)
     sys.unraisablehook = lambda lost: None

@@ -1,4 +1,4 @@
-"""Results go to stdout, progress and notes to stderr; colour where the terminal and NO_COLOR allow it."""
+"""Prints results to stdout, progress and notes to stderr; in colors if the terminal and NO_COLOR allow it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Columns of a table that goes to a file or another program, where nothing tells the width.
+# Columns of a table that goes to a file or to another program, which have no width.
 PIPED_WIDTH = 200
-_COLOURS = {"auto": None, "always": True, "never": False}
+_COLORS = {"auto": None, "always": True, "never": False}
 
 
 def _console_class() -> Any:
     from rich.console import Console
 
     class Lasting(Console):
-        """A console whose work and exit code stay what they are when its reader has gone."""
+        """A console that ends the program with its usual exit code if nobody reads its output any more."""
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
@@ -31,13 +31,13 @@ def _console_class() -> Any:
 class Output:
     """Where a command prints: `results` to stdout, `notes` to stderr."""
 
-    def __init__(self, colour: str = "auto"):
+    def __init__(self, color: str = "auto"):
         for stream in (sys.stdout, sys.stderr):
-            # A name that the encoding has no characters for is shown, too.
+            # A name with characters that the encoding lacks is shown with escapes.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         console = _console_class()
-        forced = _COLOURS[colour]
+        forced = _COLORS[color]
         options: dict[str, Any] = {"highlight": False, "soft_wrap": True}
         if forced is not None:
             options |= {"force_terminal": forced or None, "no_color": not forced}
@@ -59,7 +59,7 @@ class Output:
         self.notes.print(text, markup=False, style="dim")
 
     def raw(self, text: str) -> None:
-        """Machine-readable results, exactly as they are."""
+        """Machine-readable results, unchanged."""
         try:
             self.results.file.write(text)
             self.results.file.flush()
@@ -69,7 +69,10 @@ class Output:
 
 @contextmanager
 def progress(output: Output, title: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on stderr that appears once the work has taken a second; call it with what is known, done and total."""
+    """A progress bar on stderr that appears after one second of work.
+
+    Call what it yields with a text, the number of items done and their total.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (

@@ -1,6 +1,6 @@
-"""Writes the catalogues in docs/ from the library itself::
+"""Writes the generated pages of the documentation, docs/reference, from the library itself::
 
-python -m gridproof.docs_pages docs
+python -m gridproof.docs_pages docs/reference
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from generators.check.published import configurations, verdicts
 from generators.emit import write
 from generators.emit.manifest import Manifest, parse
 from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, instances
-from generators.search.public_reports import Fault, count, faults, unstated
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS
+from generators.sglang.search.public_reports import Fault, count, faults, unstated
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
+from spec import worth
 from spec.sglang.releases import DESIGNS, RELEASES, Design
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 
 OUTSIDE_THE_SOLVER = (
     "",
@@ -31,35 +32,35 @@ OUTSIDE_THE_SOLVER = (
     "",
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
-    "| induction: what holds at the start and is kept by every event holds for ever | `life`, `tree` | start and each event "
-    "are theorems of their own, and random orders of events reach no state that the theorem for the next event does not take "
-    "(`tests/spec/test_inductions.py`); [Horn clauses](theory.md#a-second-method) show the same of requests and nodes, where "
-    "Spacer does the induction |",
-    "| a claim for one arbitrary step, length or checkpoint is one for all | every family | generalisation; the number "
-    "is a parameter that nothing is known of but its hypotheses |",
-    "| cofactors `u·x + v·y = 1` exist for any two numbers (Euclid) | every lcm and gcd | computed and checked at each "
-    "printed witness, for every launch that `check` judges and every configuration whose grids `search` looks at |",
-    "| an asserted instance is an instance of its lemma; a product is one opaque name | every proof | lemmas are proved "
-    "once, by both solvers; instances are made by substitution; an opaque name only admits more models |",
-    "| the rules are the engine's | every family | the emitted tests on the released wheels |",
+    "| induction: a property that holds at the start and that every event keeps holds for ever | `slots`, `tree` | the start "
+    "and each event are theorems of their own, and random orders of events reach no state outside the hypotheses of the "
+    "theorem for the next event (`tests/spec/sglang/test_inductions.py`); [Horn clauses](../theory.md#a-second-method) show the same "
+    "of requests and nodes, where Spacer does the induction |",
+    "| a claim about one arbitrary step, length or checkpoint holds for all | every family | generalisation: the number is "
+    "a parameter, and nothing is known about it but its hypotheses |",
+    "| cofactors `u·x + v·y = 1` exist for any two numbers (Euclid) | every lcm and gcd | they are computed and checked at "
+    "each printed witness, for every launch that `check` judges and for every configuration whose grids `search` evaluates |",
+    "| an asserted instance is an instance of its lemma, and a product is one opaque name | every proof | lemmas are proved "
+    "once, by both solvers; instances are made by substitution; an opaque name only allows more models |",
+    "| the rules are the engine's | every family | the emitted tests run on the released wheels |",
 )
 
 
 def theorems() -> str:
     """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
-    found = worth.refuters()
+    found = worth.refuters(LIBRARY)
     refuted, alone = worth.refuted(found), worth.alone(found)
     lines = [
         "# Theorems",
         "",
-        "Every theorem holds for all values of its parameters, each of which is a whole number of at "
-        "least 1 (a prefix, a label, what is ahead: at least 0; a state in a slot: at least -1, which stands for one that "
-        "nothing wrote, or -2, for no slot). None is bounded above.",
-        "They speak of the rules of the newest modelled release, unless one names a rule or a design itself; "
+        "Every theorem holds for all values of its parameters. Each parameter is a whole number of at least 1, without an "
+        "upper bound. A prefix, a label and the number of steps ahead may be 0. The state in a slot is at least -1, which "
+        "stands for a slot that nothing wrote, or -2, which stands for no slot.",
+        "The theorems are about the rules of the newest modelled release, unless one names a rule or a design itself. "
         "`fails on` names the releases whose own rules break it.",
-        "Lengths and depths are tokens, `dcp_size` is ranks. The proved formula comes from calling the "
+        "Lengths and depths are in tokens, `dcp_size` is in ranks. The proved formula comes from calling the "
         "rules in `spec/sglang/rules`.",
-        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/mutants.py`): those "
+        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/sglang/mutants.py`): those "
         "that it refutes, and of these the ones that no other theorem refutes. "
         f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} One that refutes none alone may still say "
         "something that no other says: the mutants are those that somebody thought of.",
@@ -92,7 +93,7 @@ def theorems() -> str:
 
 
 def findings() -> str:
-    """The catalogue of finding codes, each with its example."""
+    """The page of finding codes, each with its example."""
     lines = [
         "# Finding codes",
         "",
@@ -118,36 +119,36 @@ def _sentence(text: str) -> str:
 
 
 def designs() -> str:
-    """The table of modelled releases: which rule each reader uses."""
+    """The table of modelled releases: the rule that each producer of checkpoints uses."""
     summaries = {d.release: d.summary() for d in DESIGNS.values()}
     lines = [
         "# Modelled releases of SGLang",
         "",
-        "Which rule each reader uses, by the name of its function in `spec/sglang/rules`. "
+        "The rule that each producer of checkpoints uses, by the name of its function in `spec/sglang/rules`. "
         "`gridproof designs` prints the same. This page is written by `tox -e docs`.",
         "",
-        "| reader | " + " | ".join(summaries) + " |",
+        "| rule | " + " | ".join(summaries) + " |",
         "| --- |" + " --- |" * len(summaries),
     ]
-    for reader in next(iter(summaries.values())):
-        cells = " | ".join(summary[reader] for summary in summaries.values())
-        lines.append(f"| {reader} | {cells} |")
+    for rule in next(iter(summaries.values())):
+        cells = " | ".join(summary[rule] for summary in summaries.values())
+        lines.append(f"| {rule} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
 def coverage() -> str:
-    """The page of emitted tests: how many each tier has, which predicates they cover, what is shown impossible."""
+    """The page of emitted tests: how many each tier has, which predicates they cover, and what cannot occur."""
     tests = {tier: Counter(_mechanism(name) for name in manifest_of(tier).tests) for tier in TIERS}
     lines = [
         "# What the emitted tests cover",
         "",
         "Each mechanism names predicates of a configuration and its lengths. For every combination of them there is "
-        "an instance, or it lies in an *exclusion*: literals that the solver shows, for all configurations and "
-        "lengths (of at least 1, or 0 where the mechanism has that), never to hold together "
-        "(`tests/generators/emit/test_predicate_coverage.py`). Tier `tiny` has every pair of "
-        "predicates in each way that occurs, `small` every three, `standard` every combination; a test stands for an "
-        "instance and a claim. Page, dcp, chunk, interval, draft tokens and lengths are symbolic in the proofs; other "
-        "fields (strategy, overlap, algorithm, ranks, prefill chunk) take the values that the mechanism lists. This page is written by `tox -e docs`.",
+        "either an instance or an *exclusion*: predicates of which the solver shows, for all configurations and lengths "
+        "(of at least 1, or 0 where the mechanism allows that), that they never hold together "
+        "(`tests/generators/emit/test_predicate_coverage.py`). Tier `tiny` has every pair of predicates in each way that "
+        "occurs, `small` every three, `standard` every combination. A test stands for an instance and a claim. Page, dcp, "
+        "chunk, interval, draft tokens and lengths are symbolic in the proofs; the other fields (strategy, overlap, "
+        "algorithm, ranks, prefill chunk) take the values that the mechanism lists. This page is written by `tox -e docs`.",
         "",
         "| mechanism | predicates | combinations | with an instance | excluded | by proofs | tests tiny | small | standard |",
         "| --- |" + " --- |" * 8,
@@ -182,12 +183,12 @@ def coverage() -> str:
 
 
 def _predicted(document: Manifest) -> list[str]:
-    """The table of what each subject is predicted to do: red tests, and in brackets those not comparable."""
+    """The table of what each subject is predicted to do: how many tests fail, and in brackets how many do not apply."""
     lines = [
         "",
         "## What each release is predicted to do",
         "",
-        "Of the tests of tier `standard`, how many are red; in brackets how many are not comparable, because the "
+        "The number of tests of tier `standard` that fail; in brackets the number that are not comparable, because the "
         "release has no such code. `+insert-guard` is the release with the patch that lies beside the tests.",
         "",
         "| mechanism | " + " | ".join(document.subjects) + " |",
@@ -200,8 +201,8 @@ def _predicted(document: Manifest) -> list[str]:
     for mechanism, by_subject in outcomes.items():
         cells = []
         for subject in document.subjects:
-            red, lacking = by_subject[subject]["fails"], by_subject[subject]["not comparable"]
-            cells.append(f"{red or '-'}" + (f" ({lacking})" if lacking else ""))
+            failing, lacking = by_subject[subject]["fails"], by_subject[subject]["not comparable"]
+            cells.append(f"{failing or '-'}" + (f" ({lacking})" if lacking else ""))
         lines.append(f"| {mechanism} | " + " | ".join(cells) + " |")
     return lines
 
@@ -223,13 +224,13 @@ _SHORT = {"not_modelled": "not modelled"}
 
 
 def published() -> str:
-    """The table of published configurations: the verdict of every modelled release, and the readers that are unsafe."""
+    """The table of published configurations: the verdict of every modelled release, and the producers that are unsafe."""
     lines = [
         "# Published configurations",
         "",
-        "Launches that stand in upstream's tests, cookbooks, pull requests and issue texts "
-        "(`recipes/published/configurations.toml`), judged for every modelled release; behind `unsafe` the readers "
-        "that are. A test holds every verdict against the rules run on plain numbers. "
+        "Launches from upstream's tests, cookbooks, pull requests and issue texts "
+        "(`recipes/published/configurations.toml`), checked for every modelled release. After `unsafe` stand the producers "
+        "of checkpoints that are unsafe. A test compares every verdict with the rules run on plain numbers. "
         "This page is written by `tox -e docs`.",
         "",
         f"| launch | tree page | interval | {' | '.join(RELEASES)} |",
@@ -252,36 +253,37 @@ def _verdict(judgement: Judgement) -> str:
 
 
 def reported() -> str:
-    """The tables of public reports: how each is stated and found, by its mechanism or by its outcome, or why it is not."""
+    """The tables of public reports: how each is modelled and found, by its mechanism or its outcome, or why it is not."""
     mechanisms = [fault for fault in faults() if fault.cause is None]
     outcomes = [fault for fault in faults() if fault.cause is not None]
     lines = [
         "# Public reports",
         "",
-        "Recurrent-state checkpoints that went wrong, from public issues and pull requests "
-        "(`recipes/faults/reports.toml`). What the rules can state is a design, and a test finds it again by `search`, "
-        "given nothing else, and does not find it in the right design. This page is written by `tox -e docs`.",
+        "Public issues and pull requests about recurrent-state checkpoints that went wrong "
+        "(`recipes/faults/reports.toml`). A report that the rules can model becomes a design. A test finds the fault again by "
+        "`search`, which is given the design and nothing else, and does not find it in the right design. This page is "
+        "written by `tox -e docs`.",
         "",
-        f"Of {count([*faults(), *unstated()])} reports the mechanism of {count(mechanisms)} is stated and found again, of "
-        f"{count(outcomes)} the outcome alone; {count(unstated())} are not stated.",
+        f"Of {count([*faults(), *unstated()])} reports the mechanism of {count(mechanisms)} is modelled and found again, and "
+        f"of {count(outcomes)} the outcome alone; {count(unstated())} are not modelled.",
         "",
         "## Mechanisms",
         "",
-        "| report | what went wrong | stated as | found as |",
+        "| report | what went wrong | modelled as | found as |",
         "| --- | --- | --- | --- |",
         *(f"| {' | '.join(_found(fault))} |" for fault in mechanisms),
         "",
         "## Outcomes",
         "",
-        "The rules give the state or the grid that came of it; how it came about is in none of them.",
+        "The rules model the wrong state or grid that was seen; how it came about is in none of them.",
         "",
-        "| report | what went wrong | stated as | found as | what the report found behind it |",
+        "| report | what went wrong | modelled as | found as | cause, according to the report |",
         "| --- | --- | --- | --- | --- |",
         *(f"| {' | '.join((*_found(fault), str(fault.cause)))} |" for fault in outcomes),
     ]
     lines += [
         "",
-        "## Not stated",
+        "## Not modelled",
         "",
         "| report | what went wrong | why not |",
         "| --- | --- | --- |",
@@ -292,7 +294,7 @@ def reported() -> str:
 
 
 def _found(fault: Fault) -> tuple[str, ...]:
-    """The cells of a report that is stated."""
+    """The cells of a report that is modelled."""
     own = ", ".join(f"`{name}`" for name in _own(fault.faulty()))
     stated = f"`{fault.design}`" if fault.design else f"own {own}" if own else "a switch"
     depths = f", state {fault.state}" if fault.state is not None else ""
@@ -301,13 +303,13 @@ def _found(fault: Fault) -> tuple[str, ...]:
 
 
 def _own(design: Design) -> tuple[str, ...]:
-    """The rules and the guards of a design that its file gives, as the file names them."""
+    """The rules and the guards that the file of a design gives, as the file names them."""
     guards = (guard.name for guard in design.guards if isinstance(guard.accepts, OwnRule))
     return (*own_rules(design), *(f"guard_{name}" for name in guards))
 
 
 def _pages(pages: tuple[str, ...]) -> str:
-    """Links that read `sglang 34808`."""
+    """Links whose text is like `sglang 34808`."""
     named = ((page, page.partition("#")[0].split("/")) for page in pages)
     return ", ".join(f"[{parts[4]} {parts[-1]}]({page})" for page, parts in named)
 
@@ -318,12 +320,12 @@ PAGES = {
     "designs.md": designs,
     "coverage.md": coverage,
     "published.md": published,
-    "faults.md": reported,
+    "public-reports.md": reported,
 }
 
 
 def main(folder: Path) -> None:
-    """Write every page."""
+    """Write every page into this folder."""
     for name, page in PAGES.items():
         files.write(folder / name, page())
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Writes and removes files; a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generators.common.errors import BadInput
 
 
 def check_writable(paths: Iterable[Path]) -> None:
-    """Refuse, before anything is written, places where no regular file can be put."""
+    """Raise `BadInput` for the first path where no regular file can be written; nothing is written yet."""
     for path in paths:
         try:
             target = path.resolve()
@@ -24,7 +24,7 @@ def check_writable(paths: Iterable[Path]) -> None:
                 folder = folder.parent
             if not folder.is_dir() or not os.access(folder, os.W_OK):
                 raise BadInput(
-                    f"{path}: cannot be written ({folder} is no folder you may write to)"
+                    f"{path}: cannot be written ({folder} is not a folder that you may write to)"
                 )
         except (OSError, RuntimeError) as error:
             shown = str(path) if len(str(path)) <= 80 else f"{str(path)[:80]}..."
@@ -33,9 +33,9 @@ def check_writable(paths: Iterable[Path]) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text file by way of a temporary one beside it, so that nothing is ever left half-written.
+    """Write a text file through a temporary file beside it, so that no half-written file is left.
 
-    A file that is replaced keeps its permissions.
+    A file that is replaced keeps its permissions. Raises `BadInput` if the file cannot be written.
     """
     check_writable([path])
     target, temporary = path.resolve(), None
@@ -55,7 +55,7 @@ def write(path: Path, text: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file."""
+    """Remove a file; raises `BadInput` if that fails."""
     try:
         path.unlink()
     except OSError as error:

@@ -13,17 +13,18 @@ import pytest
 
 from generators.cases import codes
 from generators.emit import write
-from generators.search.public_reports import count, faults, unstated
 from generators.search.user_design.load import rules, switches
+from generators.sglang.search.public_reports import count, faults, unstated
 from gridproof import cli, docs_pages
 from spec.sglang.fault_frequency import Traffic
 from spec.sglang.releases import RELEASES, Design
 from spec.sglang.theorems import LIBRARY
 from spec.smt import smtlib
 from spec.smt.lemmas import LEMMAS
-from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES
+from tests.spec.sglang.mutants import EQUIVALENT, OF_ORDERS, OF_RULES
 
 DOCUMENTS = ("README.md", "docs/search.md")
+IN_THE_ROOT = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
@@ -54,7 +55,9 @@ def test_the_examples_of_the_documents_are_true(gridproof, root, tmp_path, monke
 
 @pytest.mark.parametrize("page", docs_pages.PAGES)
 def test_the_catalogues_are_those_of_the_library(root, page):
-    assert (root / "docs" / page).read_text(encoding="utf-8") == docs_pages.PAGES[page]()
+    assert (root / "docs" / "reference" / page).read_text(encoding="utf-8") == docs_pages.PAGES[
+        page
+    ]()
 
 
 def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
@@ -71,7 +74,11 @@ def test_the_counts_of_mutants_and_theorems_are_those_there_are(root):
 
 
 def test_every_link_of_the_documents_leads_somewhere(root):
-    for document in [root / "README.md", root / "CHANGELOG.md", *(root / "docs").glob("*.md")]:
+    for document in [
+        *root.glob("*.md"),
+        *(root / "docs").rglob("*.md"),
+        root / "benchmarks/README.md",
+    ]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
@@ -95,17 +102,22 @@ def test_recipes_say_what_their_launch_command_resolves_to(root):
             assert list(domain.axis(name)) == [getattr(configuration, name)], (path.name, name)
 
 
-FOLDERS = ("spec", "generators", "gridproof", "gpu_checks", "tests", "generated_tests", "recipes")
+FOLDERS = (
+    *("spec", "generators", "gridproof", "gpu_checks", "tests", "generated_tests", "recipes"),
+    *("docs", "benchmarks", "requirements", ".github", ".ci"),
+)
 # What reads like the name of a theorem or a test and is none: a function of the engine, the switches of a design.
 OTHERS = {"finalize_match_result_in_cache", *(field.name for field in dataclasses.fields(Design))}
 
 
+# Pages in which names of an engine stand: the engine's own tests look those up.
+NAMES_OF_OTHERS = {*docs_pages.PAGES, "vocabulary.md"}
+
+
 def texts(root):
     """The documents by name: those written by hand, and those written by `gridproof.docs_pages`."""
-    return {
-        str(path.relative_to(root)): path.read_text(encoding="utf-8")
-        for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]
-    }
+    pages = [*(root / name for name in IN_THE_ROOT), *sorted((root / "docs").rglob("*.md"))]
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in pages}
 
 
 def quoted(text):
@@ -120,8 +132,10 @@ def quoted(text):
 def test_the_paths_that_documents_name_exist(root):
     for name, text in texts(root).items():
         for path in quoted(text):
-            if re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]+", path):
+            if re.fullmatch(rf"({'|'.join(map(re.escape, FOLDERS))})/[\w./-]+", path):
                 assert (root / path).exists(), f"{name}: {path}"
+            elif re.fullmatch(r"(tox|[A-Z]+)\.(md|ini)", path):
+                assert (root / path).is_file(), f"{name}: {path}"
             elif re.fullmatch(r"test_\w+\.py", path):
                 assert (root / "generated_tests" / "sglang" / path).is_file(), f"{name}: {path}"
 
@@ -129,7 +143,7 @@ def test_the_paths_that_documents_name_exist(root):
 def test_the_theorems_tests_and_findings_that_documents_name_exist(root):
     tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py"))
     for name, text in texts(root).items():
-        for word in () if Path(name).name in docs_pages.PAGES else quoted(text):
+        for word in () if Path(name).name in NAMES_OF_OTHERS else quoted(text):
             if re.fullmatch(r"[a-z]+(_[a-z0-9]+){4,}", word):
                 ours = word in LIBRARY or f"def {word}(" in tests
                 assert ours or word in OTHERS, f"{name}: {word}"
@@ -148,10 +162,18 @@ def test_the_rules_that_a_design_file_may_give_are_listed_with_what_they_take(ro
     assert all(f"`{name}`" in text for name in switches())
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_guides_name_many_files(root, name):
+    """A page whose paths are no longer recognised would pass the test of paths."""
+    paths = {p for p in quoted(texts(root)[name]) if p.partition("/")[0] in FOLDERS and "/" in p}
+    assert len(paths) >= 20
+
+
 def environments(root):
     """The names of the environments of tox."""
     sections = configparser.ConfigParser(interpolation=None)
     sections.read(root / "tox.ini")
+    yield from (name.strip() for name in sections["tox"]["env_list"].split(","))
     for section in sections.sections():
         name = section.removeprefix("testenv:")
         before, brace, inside = name.partition("{")
@@ -213,9 +235,12 @@ def test_the_readme_counts_the_reports_as_the_catalogue_does(root):
     link = (
         f"{mechanisms} public reports whose mechanism it finds again, and {outcomes} whose outcome"
     )
-    assert f"[{link}](docs/faults.md)" in text
+    assert f"[{link}](docs/reference/public-reports.md)" in text
     total = mechanisms + outcomes + count(unstated())
-    assert f"Of {total} reports the mechanism of {mechanisms} " in texts(root)["docs/faults.md"]
+    assert (
+        f"Of {total} reports the mechanism of {mechanisms} "
+        in texts(root)["docs/reference/public-reports.md"]
+    )
 
 
 def test_the_lemmas_are_as_many_as_the_theory_says(root):
@@ -242,7 +267,7 @@ def test_how_often_the_first_fault_strikes_is_computed(root):
     assert f"1 in {figures[0][0]} of the requests" in codes.code_named("GP401").why
 
 
-def test_of_each_fault_of_the_newest_release_it_is_said_what_was_looked_for_upstream(root):
+def test_each_fault_of_the_newest_release_has_what_was_looked_for_upstream(root):
     sections = sections_of(texts(root)["docs/found.md"])
     for number in range(1, 9):
         (upstream,) = re.findall(r"^Upstream(.*?)(?=\n\n)", sections[number], re.M | re.DOTALL)

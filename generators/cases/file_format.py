@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from generators.cases.codes import codes
+from generators.cases.domain import engine_of_names
 from generators.common.errors import BadInput, NothingToDo, read_text
+from spec.engine import engine
 
 SCHEMA = "gridproof/cases/1"
 
@@ -81,11 +83,8 @@ class CaseFile:
 
 def spelled(configuration: Mapping[str, Any]) -> str:
     """A configuration as part of a name: of a case, of a test's id."""
-    c = configuration
-    return (
-        f"page{c['page_size']}-dcp{c['dcp_size']}-interval{c['mamba_track_interval']}"
-        f"-chunk{c['mamba_chunk_size']}"
-    )
+    fields = engine(engine_of_names(configuration)).fields
+    return "-".join(f"{f.short}{configuration[f.name]}" for f in fields if f.short)
 
 
 def text_of(document: dict[str, Any]) -> str:

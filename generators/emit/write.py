@@ -27,7 +27,8 @@ from generators.sglang.emit.mechanisms.base import (
     TestGroup,
 )
 from generators.sglang.emit.retelling import design_of
-from spec.sglang.releases import CURRENT, DESIGNS, Design, with_insert_guard
+from spec.sglang.proposals import with_insert_guard
+from spec.sglang.releases import CURRENT, DESIGNS, Design
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
 REPLAY = "replay"

@@ -410,7 +410,7 @@ NODE_DEPTH = Code(
     "a state is attached to the wrong node although a node of the right length exists or could be created",
     why="The next request is given a state of another length than the prefix that it matched.",
     remedy="cut the key to the length of the state, as every modelled release does",
-    theorem="a_guarded_extend_hangs_on_the_node_of_its_recorded_depth",
+    theorem="with_the_insert_guard_an_extend_is_inserted_at_its_recorded_depth",
     producer="extend",
     fixes=fixes.cuts,
 )

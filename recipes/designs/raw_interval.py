@@ -1,4 +1,4 @@
-"""A design of one's own: decode snapshots at the interval the operator asked for, as before SGLang PR 35412."""
+"""An example of a design file: decode takes snapshots at the configured interval, as before SGLang PR 35412."""
 
 BASE = "sglang-0.5.23+completed-swap"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.engine import Engine, Field
+from spec.engine import Engine, Field, SecondMethod
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, design_named
 from spec.sglang.rules import grids
 from spec.theorem import Library
 
@@ -16,10 +17,11 @@ FIELDS = (
         "page_size",
         int,
         _D.page_size,
-        "the page after defaults and what a backend forces",
+        "page after defaults and what a backend forces",
         "tokens",
         1,
         symbolic=True,
+        short="page",
     ),
     Field(
         "dcp_size",
@@ -29,21 +31,23 @@ FIELDS = (
         "ranks",
         1,
         symbolic=True,
+        short="dcp",
     ),
     Field(
         "mamba_track_interval",
         int,
         _D.mamba_track_interval,
-        "distance of decode checkpoints as configured",
+        "distance between decode checkpoints as configured",
         "tokens",
         1,
         symbolic=True,
+        short="interval",
     ),
     Field(
         "speculative_num_draft_tokens",
         int,
         _D.speculative_num_draft_tokens,
-        "draft tokens of a verify; 0: no speculation",
+        "draft tokens of a verify; 0 means no speculation",
         "tokens",
         0,
         symbolic=True,
@@ -52,14 +56,15 @@ FIELDS = (
         "speculative_algorithm",
         str,
         _D.speculative_algorithm,
-        "speculative algorithm, such as EAGLE",
+        "EAGLE, NEXTN, DSPARK, DFLASH, ...",
         may_be_none=True,
+        example="EAGLE or DSPARK",
     ),
     Field(
         "chunked_prefill_size",
         int,
         _D.chunked_prefill_size,
-        "longest piece of a prompt; -1: off",
+        "longest chunk of a prefill; -1 turns chunking off, left out means any cut",
         "tokens",
         -1,
         may_be_none=True,
@@ -68,24 +73,25 @@ FIELDS = (
         "strategy",
         str,
         _D.strategy,
-        "how the slots of a request's checkpoints are kept",
+        "extra_buffer, extra_buffer_lazy, no_buffer",
         choices=STRATEGIES,
     ),
-    Field("overlap", bool, _D.overlap, "whether the overlap scheduler is on"),
+    Field("overlap", bool, _D.overlap, "overlap scheduler: on, off"),
     Field(
         "mamba_chunk_size",
         int,
         _D.mamba_chunk_size,
-        "chunk of the model's prefill kernels",
+        "chunk of the model's kernels in tokens",
         "tokens",
         1,
         symbolic=True,
+        short="chunk",
     ),
     Field(
         "recurrence",
         str,
         _D.recurrence,
-        "family of the recurrent layers",
+        "family of the recurrent layers, left out means any",
         choices=RECURRENCES,
         may_be_none=True,
     ),
@@ -93,7 +99,7 @@ FIELDS = (
         "page_size_given",
         bool,
         _D.page_size_given,
-        "whether the launch gives --page-size, so that its guard is evaluated",
+        "whether the launch gives --page-size",
     ),
 )
 
@@ -115,6 +121,12 @@ def _library() -> Library:
     return LIBRARY
 
 
+def _second_method() -> SecondMethod:
+    from spec.sglang.drift.verdict import METHOD
+
+    return METHOD
+
+
 ENGINE = Engine(
     name="sglang",
     releases=RELEASES,
@@ -124,4 +136,14 @@ ENGINE = Engine(
     proposals=PROPOSALS,
     geometry=geometry,
     library=_library,
+    second_method=_second_method,
+    examples={
+        "launch": "sglang serve --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8",
+        "domain": "--page-size 64 --dcp-size 8",
+        "setting": "page_size=64",
+        "code": "GP101",
+    },
 )
+
+
+FIELD_NAMES = ENGINE.field_names

@@ -454,7 +454,10 @@ def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
     monkeypatch.setattr("generators.sglang.check.judged.rests_on", lambda *a: None)
     (here / "a.sh").write_text(f"{MIXED}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
-    assert "no fix is known that theorems cover" in run.out and (here / "a.sh").read_text() == f"{MIXED}\n"
+    assert (
+        "no fix is known that theorems cover" in run.out
+        and (here / "a.sh").read_text() == f"{MIXED}\n"
+    )
     run = gridproof("check", "--fix", "--unsafe-fixes", "a.sh")
     assert run.out.splitlines()[-1] == SMALL
 

@@ -6,8 +6,9 @@ from generators.cases.domain import domain_of
 from generators.common.errors import Inconclusive
 from generators.search.configurations import search
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import ABSOLUTE, Design, model_chunk
+from spec.sglang.releases import ABSOLUTE, Design
 from spec.sglang.rules import extend, grids
+from spec.sglang.rules.grids import model_chunk
 
 _ON_THE_TRACK_GRID = {
     "decode": "decode_checkpoint_lands_on_a_node",

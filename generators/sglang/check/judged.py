@@ -9,54 +9,57 @@ from generators.cases.codes import Code, code_named
 from generators.cases.file_format import Case
 from generators.check.findings import Judged, OrdersSearched
 from generators.launch.launch import Launch
-from generators.search.breadth_first import Trace
-from generators.search.event_orders import depths_of, events_of, first_orders, outcome_of
+from generators.search.configurations import WrongCheckpoint
 from generators.sglang import codes
 from generators.sglang.check import prompt_cuts
 from generators.sglang.check.conditions import mixes
 from generators.sglang.check.evidence import CUT_ON_THE_PAGE, proved_alone, rests_on
 from generators.sglang.check.not_modelled import concerned
 from generators.sglang.search import producers
-from generators.sglang.search.producers import ExtendClass, Found
+from generators.sglang.search.orders import depths_of, events_of, first_orders, outcome_of
+from generators.sglang.search.producers import ExtendClass
 from spec.sglang import bezout_check
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
+from spec.transition_system import Trace
 
 # What is looked for among orders of events; orders of more of them add nothing to those of the modelled releases.
 _OF_ORDERS = (codes.VERIFY_STEP, *codes.SLOTS)
 ORDER_EVENTS = 5
 
 
-def _extends(design: Design, c: Configuration) -> Iterator[tuple[ExtendClass, Found]]:
+def _extends(design: Design, c: Configuration) -> Iterator[tuple[ExtendClass, WrongCheckpoint]]:
     """The shortest failing extend of each class, if it has one, among the lengths at which one can first go wrong."""
     classes = producers.extend_classes(design)
     left = [k for k in classes if k.prefix_on_page or c.chunked_prefill_size != -1]
     for prefix, end in sorted(producers.extend_candidates(design, c), key=lambda pair: pair[1]):
         checkpoint = extend_checkpoint(design, c, prefix, end)
-        for klass in [k for k in left if k.describes(design, c, prefix, checkpoint)]:
-            left.remove(klass)
-            shortest = producers.shrink_extend(design, c, klass, int(prefix), int(end))
-            yield klass, producers.find_extend(design, c, klass, *shortest)
+        for failure_class in [k for k in left if k.describes(design, c, prefix, checkpoint)]:
+            left.remove(failure_class)
+            shortest = producers.shrink_extend(design, c, failure_class, int(prefix), int(end))
+            yield failure_class, producers.find_extend(design, c, failure_class, *shortest)
 
 
-def _case(code: Code, found: Found) -> Case:
+def _case(code: Code, found: WrongCheckpoint) -> Case:
     return Case(code.name, code.id, found.outcome, {}, found.trace, found.depths, {})
 
 
 def _order_case(design: Design, c: Configuration, trace: Trace) -> Case:
     events, depths = events_of(design, c, trace), depths_of(design, c, trace)
-    return Case(trace.code.name, trace.code.id, outcome_of(trace), {}, events, depths, {})
+    return Case(trace.kind.name, trace.kind.id, outcome_of(trace), {}, events, depths, {})
 
 
-def _failures(design: Design, c: Configuration) -> Iterator[tuple[ExtendClass | None, Code, Found]]:
+def _failures(
+    design: Design, c: Configuration
+) -> Iterator[tuple[ExtendClass | None, Code, WrongCheckpoint]]:
     """What the grids alone break in one configuration; an extend with its class."""
-    for producer in producers.PERIOD_READERS:
+    for producer in producers.GRID_PRODUCERS:
         if (found := producer.find(design, c)) is not None:
             yield None, producer.code, found
-    for klass, found in _extends(design, c):
-        yield klass, klass.code, found
+    for failure_class, found in _extends(design, c):
+        yield failure_class, failure_class.code, found
 
 
 def grid_cases(design: Design, c: Configuration) -> list[Case]:
@@ -77,10 +80,10 @@ def judged(
     bezout_check.require(design, c)
     cases: list[Case] = []
     conditional: list[tuple[Case, str]] = []
-    for klass, code, found in _failures(design, c):
+    for failure_class, code, found in _failures(design, c):
         condition = None
-        if klass is not None:
-            found, condition = prompt_cuts.cut(design, launch, klass, found)
+        if failure_class is not None:
+            found, condition = prompt_cuts.cut(design, launch, failure_class, found)
         if condition is None:
             cases.append(_case(code, found))
         else:

@@ -9,7 +9,8 @@ from generators.launch.launch import Launch
 from generators.sglang import codes
 from generators.sglang.launch.flags import spelling_of
 from generators.sglang.launch.resolve import Beyond
-from spec.sglang.configuration import Configuration, Guard
+from spec.engine import Guard
+from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
 
 

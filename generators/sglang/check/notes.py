@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.check.findings import Judgement
 from generators.launch.launch import Launch
-from spec.sglang.configuration import interval_is_whole_configured_pages
+from spec.sglang.guards import interval_is_whole_configured_pages
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
 

@@ -16,8 +16,9 @@ import numpy
 
 from generators.cases.file_format import Event
 from generators.launch.launch import Launch
+from generators.search.configurations import WrongCheckpoint
 from generators.sglang.check.conditions import mixes
-from generators.sglang.search.producers import ExtendClass, Found, find_extend
+from generators.sglang.search.producers import ExtendClass, find_extend
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
@@ -49,8 +50,8 @@ def condition(design: Design) -> str:
 
 
 def cut(
-    design: Design, launch: Launch, klass: ExtendClass, found: Found
-) -> tuple[Found, str | None]:
+    design: Design, launch: Launch, klass: ExtendClass, found: WrongCheckpoint
+) -> tuple[WrongCheckpoint, str | None]:
     """An extend's failure where this scheduler can cut the prompt, and what that takes beside the flags, if anything."""
     c = launch.configuration
     if klass.prefix_on_page or c.page_size == 1:
@@ -61,7 +62,9 @@ def cut(
     return mixed or found, None if mixes(design, launch) else condition(design)
 
 
-def _cut_on_the_page(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+def _cut_on_the_page(
+    design: Design, c: Configuration, klass: ExtendClass
+) -> WrongCheckpoint | None:
     """The shortest extend that fails in the way of a class from a prefix of whole configured pages."""
     prefixes = numpy.arange(1, min(c.dcp_size, _MOST_PREFIXES) + 1) * c.page_size
     lengths = _around(c, int(design.grid("extend", c)))
@@ -89,7 +92,9 @@ def _pieces(c: Configuration) -> Iterator[tuple[int, int]]:
             yield first, cuts.next_cut(size - decoding, first)
 
 
-def _cut_in_a_mixed_batch(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+def _cut_in_a_mixed_batch(
+    design: Design, c: Configuration, klass: ExtendClass
+) -> WrongCheckpoint | None:
     """A prompt whose third piece fails in the way of a class, its chunks shared with as few decoding requests as can be."""
     grid = int(design.grid("extend", c))
     for first, second in _pieces(c):

@@ -1,6 +1,6 @@
 """The page of faults found: every test that it names is in each tier and predicted to fail on just the releases named.
 
-A list item `- red on 0.5.18 to 0.5.23: ` and a table row, whose second column has the releases, name tests in code spans
+A list item `- fails on 0.5.18 to 0.5.23: ` and a table row, whose second column has the releases, name tests in code spans
 as `file::test[run]`.
 """
 
@@ -16,7 +16,7 @@ from spec.sglang.releases import RELEASES
 TEST = re.compile(r"`(test_\w+\.py::\w+\[[^\]`]+\])`")
 RELEASE = r"\d+\.\d+\.\d+"
 SPAN = re.compile(rf"(?:all\b|up to ({RELEASE})|({RELEASE})(?: to ({RELEASE}))?)")
-RED_ON = "red on "
+FAILS_ON = "fails on "
 SECTIONS = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "10")
 
 
@@ -54,7 +54,7 @@ def named(text):
         if not tests:
             continue
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        told = line.partition(RED_ON)[2] or (cells[1] if cells else "")
+        told = line.partition(FAILS_ON)[2] or (cells[1] if cells else "")
         assert told, f"names no releases: {line}"
         yield from (Named(section, test, releases(told)) for test in tests)
 
@@ -78,9 +78,9 @@ def wrong(text, tests):
             yield f"{name.test} is no test"
             continue
         by_subject = tests[name.test].by_subject
-        red = tuple(r for r in RELEASES if by_subject[r]["outcome"] == "fails")
-        if red != name.releases:
-            yield f"{name.test} is red on {red}, not on {name.releases}"
+        failing = tuple(r for r in RELEASES if by_subject[r]["outcome"] == "fails")
+        if failing != name.releases:
+            yield f"{name.test} fails on {failing}, not on {name.releases}"
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_every_fault_that_ran_names_a_test(page):
     assert list(without_a_test(page)) == []
 
 
-def test_every_test_named_is_in_each_tier_and_red_on_just_the_releases_named(page, smallest):
+def test_every_test_named_is_in_each_tier_and_fails_on_just_the_releases_named(page, smallest):
     assert list(wrong(page, smallest)) == []
 
 
@@ -117,8 +117,8 @@ def test_the_shortest_trace_of_the_defaults_is_played_on_the_real_loop(page, sma
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("red on 0.5.18 to 0.5.23", "red on 0.5.17 to 0.5.23"),
-        ("red on 0.5.18 to 0.5.23", "red on 0.5.18 to 0.5.22"),
+        ("fails on 0.5.18 to 0.5.23", "fails on 0.5.17 to 0.5.23"),
+        ("fails on 0.5.18 to 0.5.23", "fails on 0.5.18 to 0.5.22"),
         ("-prompt255-stop511", "-prompt255-stop512"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_wrong_name_or_release_is_noticed(page, smallest, old, new):
 
 
 def test_a_fault_without_a_test_is_noticed(page):
-    assert list(without_a_test(re.sub(r"^- red on .*test_nested.*$", "", page, flags=re.M))) == [
+    assert list(without_a_test(re.sub(r"^- fails on .*test_nested.*$", "", page, flags=re.M))) == [
         "5"
     ]
     row = next(line for _, line in lines(page) if "test_windows.py::" in line)
