@@ -167,13 +167,13 @@ COMMON = (
 
 def codes() -> dict[str, Code]:
     """The codes of all engines by id; of a common one the first entry of an engine that completes it."""
-    return _codes(tuple(engine.name for engine in engines.engines()))
+    return _codes(engines.engines())
 
 
 @functools.cache
-def _codes(names: tuple[str, ...]) -> dict[str, Code]:
+def _codes(modelled: tuple[engines.Engine, ...]) -> dict[str, Code]:
     found: dict[str, Code] = {}
-    for engine in map(engines.engine, names):
+    for engine in modelled:
         for code in engine.codes:
             found.setdefault(code.id, code)
     for code in COMMON:
