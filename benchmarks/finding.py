@@ -26,11 +26,12 @@ import numpy
 import z3
 from hypothesis import strategies as st
 
-from generators.cases.domain import DEFAULTS, Domain
+from generators.cases.domain import Domain
 from generators.search.event_orders import find_orders
-from generators.search.limits import Limits
+from generators.search.limits import SearchLimits
 from generators.sglang.search.classify import is_wrong
 from spec.sglang.checkpoints import decode_checkpoint, misplaced
+from spec.sglang.configuration import Configuration
 from spec.sglang.drift import verdict
 from spec.sglang.releases import Design, design_named
 from spec.sglang.scheduler import Scheduler
@@ -66,13 +67,13 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def by_gridproof(design: Design) -> bool:
     """Whether the search of orders finds something, stopping at the first class."""
-    return bool(find_orders(design, DOMAIN, limits=Limits(cases=1), jobs=1).best)
+    return bool(find_orders(design, DOMAIN, limits=SearchLimits(cases=1), jobs=1).best)
 
 
 @st.composite
 def lives(draw: Any, design: Design) -> tuple[Any, Any, list[Any]]:
     """A configuration of the domain and a request's life on it: a prompt, steps, other batches, the end."""
-    c = SimpleNamespace(**vars(DEFAULTS))
+    c = Configuration()
     for name in ("page_size", "dcp_size", "mamba_track_interval"):
         setattr(c, name, draw(st.sampled_from(DOMAIN.axis(name))))
     hypothesis.assume(all(guard.accepts(c) for guard in design.guards))

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 MODEL = Path(__file__).with_name("request_life.pml")
-JUDGE = "from spec.sglang import designs, horn; print(horn.judge(designs.CURRENT).verdict)"
+JUDGE = "from spec.sglang.drift.verdict import judge; from spec.sglang.releases import CURRENT; print(judge(CURRENT).verdict)"
 
 
 def timed(*command: str, folder: Path | None = None) -> tuple[float, str]:

@@ -6,24 +6,196 @@ Every job may import this module, and it imports none of them but for types: an 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spec import engine as registry
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from generators.cases.codes import Code
+    from generators.cases.domain import Domain
+    from generators.cases.file_format import Case, CaseFile, Event
+    from generators.check.findings import Judged, Judgement, Remark
+    from generators.launch.formats.base import Format
+    from generators.launch.launch import Launch
+    from generators.launch.words import Word
+    from generators.search.batches import Batch
+    from generators.search.configurations import Survey
+    from generators.search.event_orders import OrderClass
     from spec.engine import Engine as Model
+    from spec.engine import Guard
+    from spec.transition_system import Replayable, Trace
+
+
+class DesignRules(Protocol):
+    """The rules of an engine that a user's file can give in place of a release's.
+
+    `rules`: by name, each with the function that the newest release has; `truths`: those that give a truth, the others
+    give a whole number; `switches`: properties that are True or False.
+    """
+
+    rules: Mapping[str, Callable[..., Any]]
+    truths: frozenset[str]
+    switches: tuple[str, ...]
+
+    def of(self, design: Any) -> dict[str, Any]:
+        """What a design has for each of the rules."""
+
+    def changed(
+        self, base: Any, name: str, changes: Mapping[str, Any], guards: tuple[Guard, ...]
+    ) -> Any:
+        """A design with these rules, switches and guards in place of its own, named after the file."""
 
 
 class Searching(Protocol):
-    """What the search asks of an engine: producers of checkpoints, what can happen next, what is wrong."""
+    """What the search asks of an engine: producers of checkpoints, what can happen next, what is wrong.
+
+    `decided_first`: the fields that rules compute with, the one that a person decides last first: it is left at its
+    default before the others are; `design_rules`: what a user's file can give.
+    """
+
+    decided_first: tuple[str, ...]
+    design_rules: DesignRules
+
+    def is_modelled(self, others: Mapping[str, Any]) -> bool:
+        """Whether configurations with these values, of the fields that rules do not compute with, are modelled."""
+
+    def unmodelled(self, domain: Domain) -> list[str]:
+        """What of a domain is not modelled, as sentences."""
+
+    def prepare(self, design: Any, batch: Batch) -> None:
+        """Check what the proofs take for granted about the configurations of a batch."""
+
+    def surveys(self, design: Any, domain: Domain, guards: bool) -> list[Survey]:
+        """What is to be found out about each kind of checkpoint of a design."""
+
+    def matters(self, trace: Sequence[Event], failure_class: Mapping[str, Any]) -> frozenset[str]:
+        """The fields that a case of configurations depends on; the others are null in it."""
+
+    def signature(self, design: Any, c: Any) -> list[Any]:
+        """What orders of events depend on: configurations alike in it have the same orders."""
+
+    def life(self, design: Any, c: Any, mixes: bool) -> Replayable:
+        """What can happen in one configuration; `mixes`: also to batches that hold prompts and decode steps."""
+
+    def class_of(self, design: Any, c: Any, trace: Trace) -> OrderClass:
+        """The class of a trace in a configuration."""
+
+    def order_case(
+        self, design: Any, values: dict[str, Any], trace: Trace, failure_class: Any, members: int
+    ) -> Case:
+        """A trace in one configuration as a case."""
+
+    def further_orders(
+        self, design: Any, configurations: Iterable[Mapping[str, Any]]
+    ) -> tuple[list[Case], tuple[str, ...]]:
+        """Cases of orders that are searched by other models, and what of them was not searched, in words."""
+
+    def launches(
+        self, design: Any, domain: Domain, context_length: int, **options: Any
+    ) -> CaseFile | None:
+        """Start-up guards that are too strict, and configurations in which nothing is ever reused; None: not looked for."""
 
 
 class Launching(Protocol):
-    """What reading a launch asks of an engine: its flags, its models, its configuration files and logs."""
+    """What reading a launch asks of an engine: how it is started, its flags, what its words resolve to.
+
+    `modules`: what starts it behind `python -m`; `commands`: commands that start it, with the subcommand that does;
+    `scripts`: files that start it; `hints`: patterns of which one is found in every file that holds its flags alone;
+    `settable`: the fields that `--set FIELD=VALUE` can give; `formats`: files of its own that hold a launch.
+    """
+
+    modules: tuple[str, ...] = ()
+    commands: tuple[tuple[str, str | None], ...] = ()
+    scripts: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    settable: tuple[str, ...] = ()
+
+    @property
+    def formats(self) -> Sequence[Format]:
+        return ()
+
+    def resolve(
+        self,
+        words: Sequence[Word],
+        *,
+        given: Mapping[str, Any],
+        config: Path | None = None,
+        resolved: bool = False,
+    ) -> Launch:
+        """The launch that the words behind the engine give; arguments as of `generators.launch.launch.read_words`."""
+        ...
+
+    def with_files(self, words: Sequence[Word], folder: Path) -> Sequence[Word]:
+        """The words with the settings of files that they name; relative paths begin in `folder`."""
+        return words
+
+    def value_of(self, name: str, text: str) -> Any:
+        """The value of a settable field that a text gives; `BadInput` where it gives none."""
+        raise NotImplementedError
+
+    def field_of(self, flag: str) -> str:
+        """The field that a flag sets."""
+        return flag.removeprefix("--").replace("-", "_")
+
+    def is_its_own(self, flag: str) -> bool:
+        """Whether no other engine has a flag of this name."""
+        return False
+
+    def only_flags(self, words: Sequence[Word]) -> bool:
+        """Whether these words are flags of this engine without the word that starts it."""
+        return False
 
 
 class Checking(Protocol):
-    """What judging a launch asks of an engine: guards, known faults, evidence, reach, fixes."""
+    """What judging a launch asks of an engine; the frame (`generators.check`) makes the verdict of it."""
+
+    def judged(
+        self,
+        design: Any,
+        launch: Launch,
+        broken: Collection[str],
+        *,
+        alone: bool,
+        known: dict[Any, Any],
+    ) -> Judged:
+        """What the release does with a launch that it accepts and that is modelled.
+
+        `broken`: producers that known faults make unsafe; `alone`: whether a solver may be asked about this one
+        configuration; `known`: what earlier launches of a run found, for the engine's own use.
+        """
+        ...
+
+    def refusals(self, design: Any, launch: Launch) -> Iterable[Remark]:
+        """Why the release refuses to start with a launch, if it does."""
+        return ()
+
+    def not_modelled(self, design: Any, launch: Launch) -> str | None:
+        """Why no rule says what the release does with a launch; None where the rules do."""
+        return launch.unmodelled
+
+    def keeps_checkpoints(self, launch: Launch) -> bool:
+        """Whether a launch keeps any checkpoints, so that a known fault can be one of it."""
+        return True
+
+    def remarks(self, design: Any, launch: Launch, broken: Collection[str]) -> Iterable[Remark]:
+        """What else there is to report of a launch, such as flags that reach what is not modelled."""
+        return ()
+
+    def producers(self, launch: Launch) -> tuple[str, ...]:
+        """The producers of checkpoints that a launch has."""
+        ...
+
+    def step(self, design: Any, launch: Launch, is_conditional: bool) -> int:
+        """The tokens of which the prefixes of a launch's extends are multiples; `is_conditional`: of a case that takes a condition."""
+        return 1
+
+    def summary(self, judgement: Judgement) -> Iterable[str]:
+        """The configuration of a judgement and the lengths that follow from it, as lines for a reader."""
+        return ()
 
 
 class Emitting(Protocol):
@@ -41,6 +213,8 @@ class Engine(Protocol):
     def name(self) -> str: ...
     @property
     def model(self) -> Model: ...
+    @property
+    def codes(self) -> tuple[Code, ...]: ...
     @property
     def search(self) -> Searching: ...
     @property

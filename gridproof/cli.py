@@ -18,7 +18,7 @@ import click
 from generators.cases.domain import DEFAULT_CONTEXT, check_keys, flag
 from generators.common.errors import BadInput, Inconclusive, NothingToDo, UserError, Vacuous
 from generators.emit.manifest import TIERS
-from generators.search.limits import MOST_EVENTS, Limits
+from generators.search.limits import MOST_EVENTS, SearchLimits
 from gpu_checks import choices
 from gridproof import __version__
 from spec.engine import DEFAULT, PACKAGES, Field, engine
@@ -201,10 +201,12 @@ def _finish(code: int, exit_zero: bool = False) -> None:
     sys.exit(0 if exit_zero and code == 1 else code)
 
 
+_ONE_ENGINE = click.option("--engine", help="only this engine, such as sglang; default: all")
 _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1")
 
 
 @main.command()
+@_ONE_ENGINE
 @click.option("--family", multiple=True, help="prove only this family of theorems; may be repeated")
 @click.option(
     "--theorem", "theorems", multiple=True, help="prove only this theorem; may be repeated"
@@ -243,6 +245,7 @@ _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1
 @click.pass_context
 def prove(
     ctx: click.Context,
+    engine: str | None,
     family: tuple[str, ...],
     theorems: tuple[str, ...],
     solver: str,
@@ -258,7 +261,7 @@ def prove(
     from gridproof.commands import prove as command
 
     code = command.run(
-        _output(ctx), family, theorems, solver, seeds, limit, jobs, export, proofs, form
+        _output(ctx), engine, family, theorems, solver, seeds, limit, jobs, export, proofs, form
     )
     _finish(code, exit_zero)
 
@@ -377,7 +380,9 @@ def search(
         design_file,
         domain_file,
         flags,
-        command.Wanted(kind, Limits(max_events, until, max_cases, mixes), jobs, context_length),
+        command.Wanted(
+            kind, SearchLimits(max_events, until, max_cases, mixes), jobs, context_length
+        ),
         not no_guards,
         smallest,
         out,
@@ -553,13 +558,14 @@ def replay(
 
 
 @main.command()
+@_ONE_ENGINE
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.pass_context
-def designs(ctx: click.Context, form: str) -> None:
+def designs(ctx: click.Context, engine: str | None, form: str) -> None:
     """List the named designs and the rule that each producer of checkpoints uses."""
     from gridproof.commands import designs as command
 
-    _finish(command.run(_output(ctx), form))
+    _finish(command.run(_output(ctx), engine, form))
 
 
 def _choose_color(ctx: click.Context, option: click.Parameter, value: str | None) -> None:

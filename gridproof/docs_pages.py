@@ -10,20 +10,21 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from generators.cases.codes import CODES
+from generators.cases.codes import codes
 from generators.check.findings import Judgement
 from generators.check.published import configurations, verdicts
 from generators.emit import write
 from generators.emit.manifest import Manifest, parse
 from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, instances
-from generators.search.public_reports import Fault, count, faults, unstated
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.rule import OwnRule
 from generators.sglang.emit.mechanisms import MECHANISMS
+from generators.sglang.search.public_reports import Fault, count, faults, unstated
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
+from spec import worth
 from spec.sglang.releases import DESIGNS, RELEASES, Design
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 
 OUTSIDE_THE_SOLVER = (
     "",
@@ -31,9 +32,9 @@ OUTSIDE_THE_SOLVER = (
     "",
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
-    "| induction: a property that holds at the start and that every event keeps holds for ever | `life`, `tree` | the start "
+    "| induction: a property that holds at the start and that every event keeps holds for ever | `slots`, `tree` | the start "
     "and each event are theorems of their own, and random orders of events reach no state outside the hypotheses of the "
-    "theorem for the next event (`tests/spec/test_inductions.py`); [Horn clauses](../theory.md#a-second-method) show the same "
+    "theorem for the next event (`tests/spec/sglang/test_inductions.py`); [Horn clauses](../theory.md#a-second-method) show the same "
     "of requests and nodes, where Spacer does the induction |",
     "| a claim about one arbitrary step, length or checkpoint holds for all | every family | generalisation: the number is "
     "a parameter, and nothing is known about it but its hypotheses |",
@@ -46,8 +47,8 @@ OUTSIDE_THE_SOLVER = (
 
 
 def theorems() -> str:
-    """The page of theorems: claim, parameters, hypotheses, file, and the releases and mutants that each one refutes."""
-    found = worth.refuters()
+    """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
+    found = worth.refuters(LIBRARY)
     refuted, alone = worth.refuted(found), worth.alone(found)
     lines = [
         "# Theorems",
@@ -59,11 +60,11 @@ def theorems() -> str:
         "`fails on` names the releases whose own rules break it.",
         "Lengths and depths are in tokens, `dcp_size` is in ranks. The proved formula comes from calling the "
         "rules in `spec/sglang/rules`.",
-        "What a theorem is worth is counted in *mutants*, rules with one changed line (`tests/spec/mutants.py`): how many "
-        "it refutes, and how many of those no other theorem refutes. "
-        f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} A theorem that refutes none alone may still state "
-        "something that no other states, for the mutants are only those that somebody thought of.",
-        "This page is written by `tox -e docs`; a test compares it with the library.",
+        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/sglang/mutants.py`): those "
+        "that it refutes, and of these the ones that no other theorem refutes. "
+        f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} One that refutes none alone may still say "
+        "something that no other says: the mutants are those that somebody thought of.",
+        "This page is written by `tox -e docs`; a test holds it and the library together.",
         *OUTSIDE_THE_SOLVER,
     ]
     for family in LIBRARY.families:
@@ -101,11 +102,11 @@ def findings() -> str:
         "| code | name | severity | meaning | excluded by the theorem |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for code in CODES.values():
+    for code in codes().values():
         theorem = f"`{code.theorem}`" if code.theorem else "-"
         cells = (code.id, code.name, code.severity, code.means, theorem)
         lines.append(f"| {' | '.join(cells)} |")
-    for code in CODES.values():
+    for code in codes().values():
         lines += ["", f"## {code.id} {code.name}", "", f"{_sentence(code.means)}"]
         lines += ["", *(f"- {label}: {text}" for label, text in facts(code))]
         if (example := example_of(code)) is not None:
@@ -238,17 +239,15 @@ def published() -> str:
     for one in configurations():
         judged = verdicts(one)
         newest = judged[RELEASES[-1]]
-        c = newest.configuration
-        cells = [one.id, str(newest.geometry["tree_page"]), str(c.mamba_track_interval)]
-        if one.launch.engine != "sglang":
-            cells[1:] = ["-", "-"]
+        cells = [one.id, str(newest.geometry.get("tree_page", "-"))]
+        cells.append(str(newest.configuration.get("mamba_track_interval", "-")))
         cells += [_verdict(judged[release]) for release in RELEASES]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _verdict(judgement: Judgement) -> str:
-    unsafe = [name for name, verdict in judgement.readers.items() if verdict == "unsafe"]
+    unsafe = [reader for reader, verdict in judgement.producers.items() if verdict == "unsafe"]
     text = _SHORT.get(judgement.verdict, judgement.verdict)
     return f"{text} ({', '.join(unsafe)})" if unsafe else text
 

@@ -1,4 +1,4 @@
-"""Has the proofs that `gridproof prove --proofs DIR` wrote read by ethos, a checker from outside the project::
+"""Lets ethos, a checker from outside the project, read the proofs that `gridproof prove --proofs DIR` wrote::
 
     python -m gridproof.outside_checker DIR --checker ETHOS --cvc5 CVC5
 
@@ -35,11 +35,12 @@ class Checker:
     calculus: Path
 
     def accepts(self, proof: Path) -> tuple[bool, str]:
-        """Whether it finds that a proof derives `false` from its reference file alone, and the last line it said."""
+        """Whether it accepts that a proof derives `false` from its reference file alone, and the last line it printed."""
         command = [str(self.program), f"--include={self.calculus}", OPTION, proof.name]
         run = _run(command, proof.parent)
-        said = (run.stdout + run.stderr).strip()
-        return run.returncode == 0 and said == "correct", (said.splitlines() or ["nothing"])[-1]
+        printed = (run.stdout + run.stderr).strip()
+        last = (printed.splitlines() or ["nothing"])[-1]
+        return run.returncode == 0 and printed == "correct", last
 
 
 def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -52,7 +53,7 @@ def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.Compl
 
 
 def checker_at(program: Path, cvc5: Path) -> Checker:
-    """The checker with the calculus of a checkout; refused where either cannot be used."""
+    """The checker with the calculus of a checkout; raises `BadInput` where either cannot be used."""
     calculus = (cvc5 / CALCULUS).resolve()
     if not calculus.is_file():
         raise BadInput(f"--cvc5: {cvc5} has no file {CALCULUS}, as a checkout of cvc5 does")
@@ -68,7 +69,7 @@ def without_an_assertion(proof: str, reference: str) -> tuple[str, str]:
     """The reference file lacks an assertion that the proof assumes."""
     assertions = [m.start() for m in re.finditer(r"^\(assert\b", reference, re.MULTILINE)]
     end = reference.index("(check-sat)")
-    # So many are left that one which is assumed is not among them.
+    # One assertion fewer than the proof assumes is left.
     left = len(re.findall(r"^\(assume ", proof, re.MULTILINE)) - 1
     return proof, reference[: [*assertions, end][left]] + reference[end:]
 
@@ -79,7 +80,7 @@ def without_its_last_step(proof: str, reference: str) -> tuple[str, str]:
 
 
 def with_another_conclusion(proof: str, reference: str) -> tuple[str, str]:
-    """The last step claims what its rule does not give."""
+    """The last step claims a conclusion that its rule does not give."""
     last = proof.rindex("(step ")
     return proof[:last] + re.sub(r"\bfalse\b", "true", proof[last:], count=1), reference
 
@@ -116,9 +117,9 @@ def _spoilt(checker: Checker, proof: Path, spoiling: Spoiling) -> bool:
 
 
 def _faults(checker: Checker, proof: Path) -> Iterator[str]:
-    accepted, said = checker.accepts(proof)
+    accepted, printed = checker.accepts(proof)
     if not accepted:
-        yield f"rejected: {said}"
+        yield f"rejected: {printed}"
         return
     for what, spoiling in SPOILINGS.items():
         if _spoilt(checker, proof, spoiling):
@@ -126,7 +127,7 @@ def _faults(checker: Checker, proof: Path) -> Iterator[str]:
 
 
 def faults(checker: Checker, proofs: Iterable[Path], jobs: int) -> dict[Path, list[str]]:
-    """What is wrong with each proof: that it is rejected, or with what it is accepted all the same."""
+    """What is wrong with each proof: that it is rejected, or which spoilt copies of it are accepted."""
     proofs = list(proofs)
     with ThreadPoolExecutor(jobs) as pool:
         found = list(pool.map(lambda proof: list(_faults(checker, proof)), proofs))
@@ -134,7 +135,7 @@ def faults(checker: Checker, proofs: Iterable[Path], jobs: int) -> dict[Path, li
 
 
 def report(folder: Path, found: dict[Path, list[str]]) -> int:
-    """Print what was found, each fault with its proof; the exit code."""
+    """Print each fault with its proof; the exit code."""
     for proof, wrong in found.items():
         for fault in wrong:
             print(f"{proof.relative_to(folder)}: {fault}")

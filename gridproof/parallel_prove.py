@@ -1,4 +1,4 @@
-"""Proves theorems in several processes: each takes every so-manieth, so that what it sees does not depend on the others."""
+"""Proves theorems in several processes: process i of n proves theorems i, i+n, i+2n, ..., whatever the timing."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any, cast
 
 from generators.common.errors import Inconclusive
 from generators.common.processes import LOST, cores, interrupts_are_the_parents
+from spec.engine import engine as engine_named
 from spec.prove import Prover, Result
 from spec.theorem import Theorem
 
 # Fewer theorems than this are proved before another process has started.
 _WORTH_A_PROCESS = 40
-# How often, and in how many processes, what a killed process has left is proved again.
+# In how many processes each further attempt proves what a killed process has not proved.
 _ONE_AT_A_TIME = (1, 1)
 Show = Callable[[str, int, int], None]
 
 
 def processes(theorems: int) -> int:
-    """How many processes are worth their start for so many theorems, on the cores that this one may use."""
+    """How many processes are worth starting for a number of theorems, on the cores this process may use."""
     return max(1, min(cores(), theorems // _WORTH_A_PROCESS))
 
 
@@ -30,8 +31,7 @@ def prove(
 ) -> list[Result]:
     """Prove the theorems, in this process or in `jobs` others; `queries`: whether the results keep theirs.
 
-    What was left by a process that ended before its time is proved by another.  Raises `Inconclusive` where those do
-    not survive it either.
+    What a killed process has not proved is proved by another one.  Raises `Inconclusive` if that one is killed too.
     """
     if jobs == 1:
         results = []
@@ -42,7 +42,7 @@ def prove(
     found: dict[str, Result] = {}
     by_name = {theorem.id: theorem for theorem in theorems}
     for processes_left in (jobs, *_ONE_AT_A_TIME):
-        left = [name for name in by_name if name not in found]
+        left = [theorem for theorem in theorems if theorem.id not in found]
         if not left:
             break
         with _working(left, prover, processes_left, queries) as connections:
@@ -56,10 +56,11 @@ def prove(
 
 @contextmanager
 def _working(
-    names: Sequence[str], prover: Prover, jobs: int, queries: bool
+    theorems: Sequence[Theorem], prover: Prover, jobs: int, queries: bool
 ) -> Iterator[list[Connection]]:
     """The ends of pipes on which processes send their results; the processes end with the context."""
     context = multiprocessing.get_context("spawn")
+    names = [(theorem.engine.name, theorem.id) for theorem in theorems]
     workers, connections = [], []
     try:
         with interrupts_are_the_parents():
@@ -78,7 +79,7 @@ def _working(
 
 
 def _received(connections: Sequence[Connection]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Results as they come, until every process has sent its last one or has ended before its time."""
+    """Results as they arrive, until every process has sent its last one or has died."""
     open_ends = list(connections)
     while open_ends:
         for connection in cast(list[Connection], wait(open_ends)):
@@ -94,13 +95,13 @@ def _received(connections: Sequence[Connection]) -> Iterator[tuple[str, dict[str
                 yield message
 
 
-def _work(connection: Connection, names: Sequence[str], prover: Prover, queries: bool) -> None:
-    """Prove theorems by their names and send what is found out about each, then None; or the fault that ends it."""
-    from spec.sglang.theorems import LIBRARY
-
-    for name in names:
+def _work(
+    connection: Connection, names: Sequence[tuple[str, str]], prover: Prover, queries: bool
+) -> None:
+    """Prove theorems, named by engine and id, and send each result, then None; or the exception that ends it."""
+    for engine, name in names:
         try:
-            fields = vars(prover.prove(LIBRARY[name]))
+            fields = vars(prover.prove(engine_named(engine).library()[name]))
         except Exception as fault:
             connection.send(RuntimeError(f"{name}: {fault!r}"))
             return

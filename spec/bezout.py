@@ -25,7 +25,7 @@ def _any(truth: Truth) -> bool:
 
 
 def witnessed(a: Number, b: Number) -> Truth:
-    """Whether lcm and gcd of two numbers are what proofs say of them, with the witnesses found here."""
+    """Whether lcm and gcd of two numbers have the properties used in proofs, with the witnesses found here."""
     multiple, divisor = lcm(a, b), gcd(a, b)
     x, y = multiple // a, multiple // b
     u, v = bezout(x, y)

@@ -32,8 +32,8 @@ _MOST_POINTS = (
     150_000  # in a batch of up to three lengths; with more there are few values of each anyway
 )
 _FEWER_POINTS = 20_000
-_SAMPLED = 40_000  # in one sample, of which there are so many at most
-_SAMPLES = 10
+_SAMPLED = 40_000  # values in one sample
+_SAMPLES = 10  # at most
 _MOST_SAMPLED = 12  # the largest value in a sample
 
 
@@ -71,7 +71,7 @@ def _points(axes: Axes) -> int:
 
 
 class Batch:
-    """What a statement says at candidate values: at every combination of `axes`, or row by row of `columns`."""
+    """The truth of a statement at candidate values: at every combination of `axes`, or row by row of `columns`."""
 
     def __init__(
         self, theorem: Theorem, design: Any, values: Mapping[str, Any], shape: tuple[int, ...]

@@ -1,8 +1,8 @@
 """What an engine brings to the model, and the one registry of engines.
 
 An engine is a set of sibling packages that bear its name: `spec.NAME`, `generators.NAME`, `gpu_checks.NAME`.  Each has a
-module `engine` whose `ENGINE` says what that room needs of it.  Nothing outside those packages imports them: whoever
-needs an engine asks for it by its name, which every design and every case carries.
+module `engine` whose `ENGINE` has what that room needs of it.  Nothing outside those packages imports them: an engine
+is asked for by its name, which every design and every case carries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Field:
     """One field of an engine's configuration: domains, options, schemas and emitted literals are made from it.
 
     `kind`: int, str or bool; `least`: the least number accepted; `choices`: the words accepted, any where there are
-    none; `symbolic`: whether theorems hold for all its values; `may_be_none`: whether it can be left open.
+    none; `symbolic`: whether theorems hold for all its values; `may_be_none`: whether it can be left open;
+    `example`: a word where any is accepted; `short`: its name in the id of a case, which leaves out the others.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Field:
     choices: tuple[str, ...] = ()
     symbolic: bool = False
     may_be_none: bool = False
+    example: str = ""
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,44 @@ class Design(Protocol):
     def summary(self) -> dict[str, str]: ...
 
 
+class SecondVerdict(Protocol):
+    """What a second method found of a design; `assumes`: what it takes for granted of it; `facts`: further JSON fields."""
+
+    @property
+    def design(self) -> str: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def assumes(self) -> str: ...
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class SecondMethod:
+    """Another proof of what a family of theorems shows, made whenever the theorems of that family are proved.
+
+    `name`, `claim`: the method and what it proves, in words; `judge`: its verdict on a design, under the prover's
+    limits and seeds.
+    """
+
+    name: str
+    claim: str
+    family: str
+    judge: Callable[..., SecondVerdict]
+
+
 @dataclass(frozen=True)
 class Engine:
     """What the model knows of an engine.
 
     `releases`: the modelled ones, the oldest first; `configuration`: the type of a configuration, whose fields are
     numbers, arrays or terms; `geometry`: the lengths (tokens) that follow from a configuration under a design;
-    `library`: the theorems, imported when they are asked for; `examples`: what help texts show, a `launch` command,
-    flags of a `domain`, a `setting` FIELD=VALUE and a finding `code`.
+    `library`: the theorems; `second_method`: another proof of a family of them, where there is one; both are imported
+    when they are asked for; `examples`: what help texts show, a `launch` command, flags of a `domain`, a `setting`
+    FIELD=VALUE and a finding `code`.
     """
 
     name: str
@@ -85,6 +118,7 @@ class Engine:
     proposals: Mapping[str, Callable[[Any], Any]]
     geometry: Callable[[Any, Any], dict[str, int]]
     library: Callable[[], Library]
+    second_method: Callable[[], SecondMethod] | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,6 +126,15 @@ class Engine:
     def newest(self) -> str:
         """The newest modelled release."""
         return self.releases[-1]
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names of the fields that rules compute with, for all values of which theorems hold."""
+        return tuple(f.name for f in self.fields if f.symbolic)
+
+    def field(self, name: str) -> Field:
+        """The field of that name."""
+        return next(f for f in self.fields if f.name == name)
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -126,6 +169,20 @@ def part(name: str, room: str) -> Any:
 def engine(name: str) -> Engine:
     """The engine of that name."""
     return part(name, "spec")
+
+
+def engines() -> tuple[Engine, ...]:
+    """Every modelled engine."""
+    return tuple(engine(name) for name in PACKAGES)
+
+
+def all_fields() -> dict[str, Field]:
+    """The fields of every engine by name; of a name that several have the first engine's."""
+    found: dict[str, Field] = {}
+    for name in PACKAGES:
+        for one in engine(name).fields:
+            found.setdefault(one.name, one)
+    return found
 
 
 def engine_of(design: Design) -> Engine:

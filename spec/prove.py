@@ -21,14 +21,14 @@ from spec.smt.terms import Ledger
 from spec.theorem import Statement, Theorem
 
 Verdict = Literal["proved", "refuted", "unknown", "vacuous", "error"]
-# How much a found divisibility may rest on: little is quick and mostly enough.
+# How many assumptions a divisibility may depend on: few are quick and mostly enough.
 MOST_ASSUMPTIONS = (1, 2, 3, 4)
 VERDICTS: tuple[Verdict, ...] = ("proved", "refuted", "unknown", "vacuous", "error")
 
 
 @dataclass(frozen=True)
 class HypothesisResult:
-    """What becomes of the theorem without one hypothesis: `necessary`, `redundant` or `unknown`."""
+    """Whether a hypothesis is needed: without it the theorem fails (`necessary`), holds (`redundant`) or `unknown`."""
 
     name: str
     status: Literal["necessary", "redundant", "unknown"]
@@ -45,7 +45,7 @@ class Refutation:
 
 @dataclass
 class Result:
-    """What was found out about one theorem; times in seconds.
+    """The result for one theorem; times in seconds.
 
     `building`: writing statements down and finding instances; `choosing`: the solver, while instances are
     chosen; `solving`: the solver on the `asked` final queries.
@@ -207,7 +207,7 @@ class Prover:
         return next((a for a in answers if a.result != "unsat"), answers[0])
 
     def prove(self, theorem: Theorem) -> Result:
-        """Everything there is to say about one theorem; an exception in it becomes the verdict `error`."""
+        """The whole result for one theorem; an exception while proving becomes the verdict `error`."""
         start = time.perf_counter()
         result = Result(theorem, "error")
         try:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from spec.numbers import Truth
+
+if TYPE_CHECKING:
+    from spec.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -19,28 +23,61 @@ class Statement:
     conclusion: Truth
 
 
+class _Unread:
+    """A symbolic field that a statement was not seen to read; using it is an error, so that no default is proved of all."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def _used(self, *_: Any) -> Any:
+        raise AttributeError(f"the statement reads {self._name} only at some values")
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = _used
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _used
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __index__ = _used
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True)
 class Setting:
-    """What an engine brings to its theorems.
+    """What theorems are stated about: an engine, and the design that they are proved for.
 
-    `fields`: the numeric fields of a configuration and the least value of each;
-    `constants`: its other fields; `realistic`: configurations a person would write, best first;
-    `design`: the design of a name; `right`: the design that theorems are proved for.
+    `realistic`: configurations a person would write, best first, by the engine's symbolic fields; `fixed`: fields that
+    have a value of their own here, be they symbolic otherwise or not.
     """
 
-    fields: Mapping[str, int]
-    constants: Mapping[str, Any]
+    engine: Engine
     realistic: Sequence[Mapping[str, int]]
-    design: Callable[[str], Any]
     right: Any
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def fields(self) -> dict[str, int]:
+        """The fields of a configuration that become parameters, with the least value of each."""
+        symbolic = (f for f in self.engine.fields if f.symbolic and f.name not in self.fixed)
+        return {f.name: 1 if f.least is None else f.least for f in symbolic}
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """The other fields, with their values."""
+        defaults = {f.name: f.default for f in self.engine.fields if f.name not in self.fields}
+        return {**defaults, **self.fixed}
+
+    @cached_property
+    def _unread(self) -> dict[str, Any]:
+        return {**self.constants, **{name: _Unread(name) for name in self.fields}}
+
+    def design(self, name: str) -> Any:
+        """The engine's design of that name."""
+        return self.engine.design(name)
 
     def configuration(self, values: Mapping[str, Any]) -> Any:
-        """A configuration with these numeric fields: ints, arrays or terms."""
-        return SimpleNamespace(**{**self.constants, **values})
+        """The engine's configuration with these symbolic fields: ints, arrays or terms."""
+        return self.engine.configuration(**{**self._unread, **values})
 
 
 class _Recorder:
-    """A configuration that notes which fields a statement reads: `read` the numeric ones, `constants` the others."""
+    """A configuration that notes which fields a statement reads: `read` the symbolic ones, `constants` the others."""
 
     def __init__(self, setting: Setting):
         self._setting = setting
@@ -62,7 +99,7 @@ class _Recorder:
 class Theorem:
     """A claim that holds for all configurations and lengths that satisfy its hypotheses.
 
-    `lengths`: its further parameters with the least value of each (tokens, or steps where it says so);
+    `lengths`: its further parameters with the least value of each (tokens, or steps where the claim names steps);
     `refuted_by`: designs known to be wrong on which it must fail; `proved_for`: the design it holds for,
     where that is not the setting's.
     """
@@ -75,6 +112,11 @@ class Theorem:
     lengths: Mapping[str, int]
     refuted_by: tuple[str, ...] = field(default=())
     proved_for: str | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine whose rules it is about."""
+        return self.setting.engine
 
     @property
     def right(self) -> Any:
@@ -106,10 +148,13 @@ class Theorem:
 
 
 class Library:
-    """The theorems of one engine, in the order in which they are written down."""
+    """The theorems of one engine, in the order in which they are written down.
 
-    def __init__(self, setting: Setting):
-        self.setting = setting
+    `refuted`: the JSON file that lists which of them refute which wrong rules, if there is one.
+    """
+
+    def __init__(self, setting: Setting, refuted: Path | None = None):
+        self.setting, self.refuted = setting, refuted
         self._theorems: dict[str, Theorem] = {}
 
     def theorem(

@@ -9,8 +9,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from generators.cases.codes import CODES
+from generators.cases.codes import codes
+from generators.cases.domain import engine_of_names
 from generators.common.errors import BadInput, NothingToDo, read_text
+from spec.engine import engine
 
 SCHEMA = "gridproof/cases/1"
 
@@ -81,27 +83,8 @@ class CaseFile:
 
 def spelled(configuration: Mapping[str, Any]) -> str:
     """A configuration as part of a name: of a case, of a test's id."""
-    c = configuration
-    return (
-        f"page{c['page_size']}-dcp{c['dcp_size']}-interval{c['mamba_track_interval']}"
-        f"-chunk{c['mamba_chunk_size']}"
-    )
-
-
-def _told(event: Event) -> str:
-    parts = [event.event]
-    if event.tokens:
-        parts.append(f"{event.tokens} to {event.seq_len}")
-    if event.snapshot_depth is not None:
-        parts.append(f"(snapshot at {event.snapshot_depth})")
-    if event.node_depth is not None:
-        parts.append(f"on node {event.node_depth}")
-    return " ".join(parts)
-
-
-def told(case: Case) -> str:
-    """The trace of a case in one line; lengths and depths in tokens."""
-    return ", ".join(_told(event) for event in case.trace)
+    fields = engine(engine_of_names(configuration)).fields
+    return "-".join(f"{f.short}{configuration[f.name]}" for f in fields if f.short)
 
 
 def text_of(document: dict[str, Any]) -> str:
@@ -150,7 +133,7 @@ def read_cases(path: Path) -> CaseFile:
     _validate(data, str(path))
     cases = tuple(_case(c) for c in data["cases"])
     for case in cases:
-        if case.code not in CODES:
+        if case.code not in codes():
             raise BadInput(f"{path}: case {case.id}: the code {case.code} is unknown")
     if not cases:
         raise NothingToDo(f"{path}: holds no case")

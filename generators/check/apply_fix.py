@@ -1,4 +1,4 @@
-"""A launch with its flags mended: as a command to print, and as changes to the text it stands in."""
+"""A launch with its flags corrected: as a command to print, and as changes to the text it stands in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from generators.cases.codes import Flags
 from generators.check.sources import Target
 from generators.launch.formats.base import ITEMS, LIST, SHELL
+from generators.launch.launch import Setting
 from generators.launch.words import Word
-from generators.sglang.check.fixes import Flags, changed
-from generators.sglang.launch.flags import Setting, field_of
 
 _LINE_END = re.compile(r"\r?\n|\Z")
 _MAY_STAND_PLAIN = frozenset(
@@ -30,8 +30,8 @@ class Edit:
 
 
 def _quoted(word: Word) -> str:
-    """A word as a shell takes it; an expansion stays one."""
-    if word.is_hole:
+    """A word as a shell takes it; an expansion stays as it is."""
+    if word.is_unresolved:
         plain = set(word.text) <= _MAY_STAND_PLAIN
         return word.shown if plain else f'"{word.shown}"'
     return shlex.quote(word.text)
@@ -41,7 +41,7 @@ def command(target: Target, flags: Flags) -> str:
     """The corrected command, the words before the one that starts the engine included; flags where that is all there is."""
     words, first = target.command.words, target.launch.words[0]
     start = next((i for i, word in enumerate(words) if word is first), 0)
-    return " ".join(_quoted(w) for w in (*words[:start], *changed(target.launch, flags)))
+    return " ".join(_quoted(w) for w in (*words[:start], *target.launch.words_with(flags)))
 
 
 def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
@@ -51,7 +51,7 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
         return None
     found, added = [], ""
     for flag, value in flags.items():
-        setting = target.launch.settings.get(field_of(flag))
+        setting = target.launch.setting(flag)
         if value is None:
             if setting is None or (gone := _removing(target.command.style, setting, text)) is None:
                 return None

@@ -1,22 +1,36 @@
-"""What `check` says: a finding, the judgement of a configuration under one release, and both as JSON."""
+"""The answers of `check`: a finding, the judgement of a configuration under one release, and both as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from generators.cases import wording
 from generators.cases.codes import Code
-from generators.cases.domain import DOMAIN_FIELDS
-from generators.cases.file_format import Case, told
-from spec.sglang.configuration import Configuration
+from generators.cases.file_format import Case
 
-SCHEMA = "gridproof/findings/1"
+SCHEMA = "gridproof/findings/2"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing about a launch, before it is a finding of a source.
+
+    `severity`: None for that of the code, another where it takes something that the flags do not show; `about`: the
+    fields whose flags it stands at, where they are not those of its code.
+    """
+
+    code: Code
+    message: str
+    severity: str | None = None
+    about: tuple[str, ...] = ()
+    case: Case | None = None
 
 
 @dataclass(frozen=True)
 class Waived:
-    """Why a finding is excused, and whether that stands in a comment of its file."""
+    """Why a finding is suppressed, and whether that stands in a comment of its file."""
 
     reason: str
     in_source: bool
@@ -24,10 +38,10 @@ class Waived:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to tell the user about a launch.
+    """One thing to report about a launch.
 
-    `about`: the fields whose flags it stands at, where they are not those of its code; `upgrade`: the release and the
-    flags under which the launch is safe where no flags make it so in its own.
+    `about`: the fields whose flags it stands at; `upgrade`: the release and the flags under which the launch is safe
+    where no flags make it so in its own.
     """
 
     code: Code
@@ -47,7 +61,12 @@ class Finding:
     @property
     def trace(self) -> str | None:
         """The events that lead to it, in one line."""
-        return told(self.case) if self.case else None
+        return wording.trace(self.case.trace) if self.case else None
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it takes something that the launch does not show."""
+        return self.severity != self.code.severity
 
     def document(self) -> dict[str, Any]:
         """The finding as JSON."""
@@ -63,8 +82,8 @@ class Finding:
             "column": self.column,
             "affected": self.affected,
             "trace": self.trace,
-            "accepted": self.code.accepted,
-            "upstream": self.code.links,
+            "accepted": self.code.remedy,
+            "upstream": list(self.code.upstream),
         }
 
 
@@ -81,41 +100,61 @@ class OrdersSearched:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """What an engine's rules make of a launch; depths in tokens.
+
+    `producers`: the verdict on each producer of checkpoints; `cases`: what goes wrong with these flags; `conditional`:
+    what takes a condition that the flags do not show, with the condition as a clause; `theorems`, `shown_alone` and
+    `orders`: what a safe verdict rests on, as in `Judgement`; `smallest_cached`: the shortest prefix that can be reused.
+    """
+
+    producers: Mapping[str, str]
+    cases: tuple[Case, ...] = ()
+    conditional: tuple[tuple[Case, str], ...] = ()
+    theorems: tuple[str, ...] = ()
+    shown_alone: bool = False
+    orders: OrdersSearched | None = None
+    first_lost_depth: int | None = None
+    first_wrong_depth: int | None = None
+    smallest_cached: int | None = None
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A configuration under one release; depths in tokens.
 
-    `theorems`: what the safe readers rest on; `shown_alone`: where none fits the extend, whether the solver
-    showed its safety for this one configuration; `orders`: what the verdict on the slots rests on.
+    `configuration`: field by field, empty where the engine is not modelled; `theorems`: what the safe producers rest
+    on; `shown_alone`: whether the solver showed the safety of this one configuration; `orders`: the search of orders of
+    events that the verdict rests on.
     """
 
     source: str
     engine: str
-    configuration: Configuration
-    sources: dict[str, str]
-    geometry: dict[str, int]
-    readers: dict[str, str]
     verdict: str
-    first_lost_depth: int | None
-    first_wrong_depth: int | None
-    smallest_cached: int | None
-    findings: tuple[Finding, ...]
-    theorems: tuple[str, ...] = field(default=())
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    geometry: Mapping[str, int] = field(default_factory=dict)
+    producers: Mapping[str, str] = field(default_factory=dict)
+    first_lost_depth: int | None = None
+    first_wrong_depth: int | None = None
+    smallest_cached: int | None = None
+    findings: tuple[Finding, ...] = ()
+    theorems: tuple[str, ...] = ()
     shown_alone: bool = False
     orders: OrdersSearched | None = None
     line: int | None = None
 
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
-        shown = asdict(self.configuration)
         orders = asdict(self.orders) | {"untried": [*self.orders.untried]} if self.orders else None
         return {
             "source": self.source,
             "line": self.line,
             "engine": self.engine,
-            "configuration": {name: shown[name] for name in DOMAIN_FIELDS},
-            "sources": self.sources,
-            "geometry": self.geometry,
-            "readers": self.readers,
+            "configuration": dict(self.configuration),
+            "sources": dict(self.sources),
+            "geometry": dict(self.geometry),
+            "readers": dict(self.producers),
             "verdict": self.verdict,
             "first_lost_depth": self.first_lost_depth,
             "first_wrong_depth": self.first_wrong_depth,
@@ -129,7 +168,7 @@ class Judgement:
 def findings_document(
     judgements: Sequence[Judgement], findings: Sequence[Finding]
 ) -> dict[str, Any]:
-    """All judgements and findings as one JSON document; what is waived is left out."""
+    """All judgements and findings as one JSON document; waived ones are left out."""
     return {
         "schema": SCHEMA,
         "configurations": [j.document() for j in judgements],

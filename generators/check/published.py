@@ -11,9 +11,8 @@ from typing import Any
 
 from generators.check.findings import Judgement
 from generators.check.verdict import judge
-from generators.search.breadth_first import Found as Orders
-from generators.sglang.launch.resolve import Launch, read_launch
-from spec.sglang.releases import DESIGNS
+from generators.launch.launch import Launch, read_launch
+from spec.engine import DEFAULT, engine
 
 FILE = Path(__file__).parents[2] / "recipes" / "published" / "configurations.toml"
 
@@ -35,9 +34,10 @@ def configurations(file: Path = FILE) -> Iterator[Published]:
 
 
 def verdicts(published: Published) -> dict[str, Judgement]:
-    """The judgement of every modelled release, by its name."""
-    orders: dict[Any, Orders] = {}
+    """The judgement of every modelled release of the engine that is modelled first, by its name."""
+    orders: dict[Any, Any] = {}
+    model = engine(DEFAULT)
     return {
-        design.release: judge(design, published.launch, published.id, orders=orders)
-        for design in DESIGNS.values()
+        release: judge(model.released(release), published.launch, published.id, orders=orders)
+        for release in model.releases
     }

@@ -1,28 +1,21 @@
-"""Judges launches: the verdict of a release, and all there is to tell about it and about the words of the launch."""
+"""Judges the launches of one run: what was judged once is not judged again; each finding gets its place and its fix."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from generators.cases import codes
-from generators.cases.domain import domain_of
+from generators import engines
+from generators.cases.codes import Flags, code_named
+from generators.cases.file_format import Case
 from generators.check.findings import Finding, Judgement
-from generators.check.verdict import finding, judge, refused_by
-from generators.search.breadth_first import Found as Orders
-from generators.search.configurations import search
-from generators.sglang.check import prompt_cuts
-from generators.sglang.check.fixes import candidates, changed
-from generators.sglang.check.impact import affected
-from generators.sglang.launch.resolve import Launch
-from spec.sglang.configuration import interval_is_whole_configured_pages
-from spec.sglang.releases import CURRENT, DESIGNS, Design
-from spec.sglang.rules import grids
+from generators.check.verdict import judge
+from generators.launch.launch import Launch
+from spec.engine import engine_of
 
-_GRID_CODES = (codes.DECODE_GRID, codes.VERIFY_GRID)
-# Guards that ask for more than the grids need once they are combined.
-_MERELY_WRITTEN = {"interval_is_whole_pages", "prefill_chunks_are_whole_pages"}
+_MENDED = ("unsafe", "rejected", "inert")
 
 
 @dataclass
@@ -33,158 +26,129 @@ class Judging:
     known: dict[Any, Judgement] = field(default_factory=dict)
     fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
     upgrades: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
-    orders: dict[Any, Orders] = field(default_factory=dict)
+    orders: dict[Any, Any] = field(default_factory=dict)
 
-    def judge(
-        self, design: Design, launch: Launch, source: str, line: int | None = None
-    ) -> Judgement:
-        """The judgement of a launch, each finding complete and at the line of its flag."""
+    def judge(self, design: Any, launch: Launch, source: str, line: int | None = None) -> Judgement:
+        """The judgement of a launch, each finding complete and at the line of its flag.
+
+        `design`: None where the launch's engine is not modelled.
+        """
         bare = self._bare(design, launch, alone=True)
-        told = [*bare.findings, *_more(design, launch, bare)]
-        fix = self._fix(design, launch, bare)
-        upgrade = None if fix else self._upgrade(design, launch, bare)
-        complete = [self._complete(design, launch, f, source, line, fix, upgrade) for f in told]
+        fix = upgrade = None
+        if design is not None and bare.verdict in _MENDED and launch.words:
+            fix = self._fix(design, launch, bare)
+            upgrade = None if fix else self._upgrade(design, launch)
+        placed = [_placed(f, design, launch, source, line, fix, upgrade) for f in bare.findings]
         notes = [
             Finding(
-                n.code,
-                n.code.severity,
-                bare.engine,
-                n.message,
-                source,
-                n.word.line or line,
-                column=n.word.column,
+                *(note.code, note.code.severity, bare.engine, note.message, source),
+                note.word.line or line,
+                column=note.word.column,
             )
-            for n in launch.notes
+            for note in launch.notes
         ]
-        return replace(bare, source=source, line=line, findings=(*complete, *notes))
+        return replace(bare, source=source, line=line, findings=(*placed, *notes))
 
-    def _bare(self, design: Design, launch: Launch, alone: bool) -> Judgement:
-        key = (
-            *(design.name, launch.engine, launch.configuration, tuple(launch.sources.items())),
-            *(launch.context_length, launch.radix_cache, launch.unmodelled, alone),
-            *(launch.refused, launch.beyond, launch.sessions, launch.nested_chunk),
-            launch.recurrent,
-            tuple(sorted((name, str(given.value)) for name, given in launch.settings.items())),
-        )
+    def _bare(self, design: Any, launch: Launch, alone: bool) -> Judgement:
+        key = (design and design.name, alone, launch.key)
         if key not in self.known:
             self.known[key] = judge(
                 design, launch, "", self.context_length, alone=alone, orders=self.orders
             )
         return self.known[key]
 
-    def _fix(self, design: Design, launch: Launch, judgement: Judgement) -> dict[str, Any] | None:
-        """The nearest flags under which the release is safe; `safe` where theorems say so of every reader judged."""
-        if judgement.verdict not in ("unsafe", "rejected", "inert") or not launch.words:
-            return None
+    def _fix(self, design: Any, launch: Launch, judgement: Judgement) -> dict[str, Any] | None:
+        """The nearest flags under which the release is safe; `safe` where theorems say so of every producer judged."""
         key = (design.name, launch.words)
         if key not in self.fixes:
             self.fixes[key] = self._search_fix(design, launch, judgement)
         return self.fixes[key]
 
-    def _upgrade(
-        self, design: Design, launch: Launch, judgement: Judgement
-    ) -> dict[str, Any] | None:
-        """The newest release and the nearest flags under which it is safe, where the launch's own has none."""
-        if design is CURRENT or judgement.verdict not in ("unsafe", "rejected", "inert"):
-            return None
-        if not launch.words or design.name not in DESIGNS:
+    def _upgrade(self, design: Any, launch: Launch) -> dict[str, Any] | None:
+        """The newest release and the nearest flags under which it is safe, for a launch that has none in its own."""
+        engine = engine_of(design)
+        newest = engine.released(engine.newest)
+        if design.name == newest.name or design.name != engine.released(design.release).name:
             return None
         if launch.words not in self.upgrades:
-            there = self._bare(CURRENT, launch, alone=False)
+            there = self._bare(newest, launch, alone=False)
             flags: Any = {} if there.verdict == "safe" else None
-            if flags is None and (fix := self._fix(CURRENT, launch, there)) and fix["safe"]:
-                flags = fix["flags"]
-            engine = f"sglang=={CURRENT.release}"
-            found = None if flags is None else {"engine": engine, "flags": flags}
+            if flags is None and there.verdict in _MENDED:
+                fix = self._fix(newest, launch, there)
+                flags = fix["flags"] if fix and fix["safe"] else None
+            name = engine.requirement(newest.release)
+            found = None if flags is None else {"engine": name, "flags": flags}
             self.upgrades[launch.words] = found
         return self.upgrades[launch.words]
 
     def _search_fix(
-        self, design: Design, launch: Launch, judgement: Judgement
+        self, design: Any, launch: Launch, judgement: Judgement
     ) -> dict[str, Any] | None:
         unproved = None
-        for flags in candidates(judgement, launch, prompt_cuts.mixes(design, launch)):
-            again = self._bare(design, launch.again(changed(launch, flags)), alone=False)
+        for flags in _candidates(design, launch, judgement):
+            again = self._bare(design, launch.with_flags(flags), alone=False)
             if again.verdict == "safe":
                 return {"flags": dict(flags), "safe": True}
             if unproved is None and _only_unproved(again):
                 unproved = {"flags": dict(flags), "safe": False}
         return unproved
 
-    @staticmethod
-    def _complete(
-        design: Design,
-        launch: Launch,
-        told: Finding,
-        source: str,
-        line: int | None,
-        fix: dict[str, Any] | None,
-        upgrade: dict[str, Any] | None,
-    ) -> Finding:
-        place = launch.place(*(told.about or told.code.about))
-        is_conditional = told.severity != told.code.severity
-        anywhere = is_conditional or prompt_cuts.mixes(design, launch)
-        step = 1 if anywhere else launch.configuration.page_size
-        may_be_mended = told.severity != "note" and not is_conditional
-        return replace(
-            told,
-            source=source,
-            line=place.line if place and place.line else line,
-            column=place.column if place else None,
-            fix=fix if may_be_mended else None,
-            upgrade=upgrade if may_be_mended else None,
-            affected=affected(design, launch.configuration, told.case, step) if told.case else None,
-        )
+
+def _may_be_mended(finding: Finding) -> bool:
+    return finding.severity != "note" and not finding.is_conditional
 
 
-def _only_unproved(judgement: Judgement) -> bool:
-    """Whether nothing was found and only a theorem for its extends, or what no rule models, is missing."""
-    return (
-        judgement.verdict == "not_modelled"
-        and "unsafe" not in judgement.readers.values()
-        and "safe" in judgement.readers.values()
+def _candidates(design: Any, launch: Launch, judgement: Judgement) -> Iterator[Flags]:
+    """Changes that may mend what was found, the mildest first; one of each kind that a finding's code has."""
+    found = sorted(filter(_may_be_mended, judgement.findings), key=lambda f: f.code.id)
+    kinds = dict.fromkeys(finding.code.fixes for finding in found)
+    groups = [list(kind(design, launch)) for kind in kinds if kind is not None]
+    for changes in itertools.product(*groups) if groups else ():
+        yield {flag: value for change in changes for flag, value in change.items()}
+
+
+def _placed(
+    finding: Finding,
+    design: Any,
+    launch: Launch,
+    source: str,
+    line: int | None,
+    fix: dict[str, Any] | None,
+    upgrade: dict[str, Any] | None,
+) -> Finding:
+    """A finding at the line of its flag, with its reach and, where it may be mended, its fix."""
+    place = launch.place(*(finding.about or finding.code.about))
+    mended, reach = _may_be_mended(finding), None
+    if finding.case is not None:
+        step = engines.engine_of(design).check.step(design, launch, finding.is_conditional)
+        reach = affected(design, launch.configuration, finding.case, step)
+    return replace(
+        finding,
+        source=source,
+        line=place.line if place and place.line else line,
+        column=place.column if place else None,
+        fix=fix if mended else None,
+        upgrade=upgrade if mended else None,
+        affected=reach,
     )
 
 
-def _more(design: Design, launch: Launch, judgement: Judgement) -> Iterator[Finding]:
-    """What the guards and the prefill chunk give reason to say."""
-    c = launch.configuration
-    if judgement.verdict == "rejected":
-        if _is_valid(design, launch):
-            yield finding(codes.REFUSED_THOUGH_VALID, design, "", codes.REFUSED_THOUGH_VALID.means)
-        return
-    if judgement.verdict == "not_modelled":
-        return
-    page, tree_page = c.page_size, grids.tree_page(c)
-    misplaced = [f for f in judgement.findings if f.code in _GRID_CODES]
-    if misplaced and c.page_size_given and interval_is_whole_configured_pages(c):
-        message = (
-            f"the start-up guard holds the interval {c.mamba_track_interval} against the page of {page} and "
-            f"passes; the tree's page is {tree_page}"
-        )
-        yield finding(codes.GUARD_PROTECTS_NOT, design, "", message)
-    from_log = "log" in launch.sources.values()
-    if not c.page_size_given and not from_log and not interval_is_whole_configured_pages(c):
-        message = (
-            f"the interval {c.mamba_track_interval} is no multiple of the page of {page}; the guard was not "
-            "evaluated, as --page-size was left out"
-        )
-        yield finding(codes.GUARD_NOT_EVALUATED, design, "", message)
-    if launch.convolves and c.speculates and design.grid("window", c) != design.grid("verify", c):
-        message = (
-            f"the draft's convolution windows are kept every {design.grid('window', c)} tokens, its states every "
-            f"{design.grid('verify', c)}"
-        )
-        yield finding(codes.WINDOW_GRID, design, "", message)
-    size, grid = c.chunked_prefill_size, judgement.geometry["checkpoint_grid"]
-    if size is not None and 0 < size < grid:
-        message = f"a prefill is cut every {size} tokens and checkpoints are {grid} apart, so a piece may leave none"
-        yield finding(codes.PREFILL_BELOW_GRID, design, "", message)
+def affected(design: Any, configuration: Any, case: Case, step: int = 1) -> dict[str, Any]:
+    """How far a case reaches: depths in tokens, `share` of the checkpoints of its producer that are wrong.
+
+    `step` (tokens): prefixes are its multiples.  None where a number is not computed.
+    """
+    known = {
+        "first_lost_depth": None,
+        "first_wrong_depth": None if case.outcome == "fault" else case.depths["state"],
+        "share": None,
+        "most_replayed": case.depths["replayed"],
+    }
+    reach = code_named(case.code).reach
+    return known if reach is None else known | reach(design, configuration, case, step)
 
 
-def _is_valid(design: Design, launch: Launch) -> bool:
-    """Whether a refused configuration would be right if its guards let it start."""
-    if {guard.name for guard in refused_by(design, launch.configuration)} - _MERELY_WRITTEN:
-        return False
-    found = search(design, domain_of(launch.configuration), guards=False, close=False)
-    return not found.cases and found.complete
+def _only_unproved(judgement: Judgement) -> bool:
+    """Whether nothing was found and only a theorem, or what no rule models, is missing."""
+    verdicts = set(judgement.producers.values())
+    return judgement.verdict == "not_modelled" and "safe" in verdicts and "unsafe" not in verdicts

@@ -1,13 +1,12 @@
-"""What `check` is asked to judge: launches with their places and releases, from files, folders, standard input, a command."""
+"""The launches that `check` judges, with their places and releases: from files, folders, standard input, a command."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from generators.cases import codes
 from generators.check.findings import Finding
@@ -17,10 +16,10 @@ from generators.launch import formats, pinned_release
 from generators.launch.commands import launches
 from generators.launch.folder_walk import files_below
 from generators.launch.formats import Command, Problem
+from generators.launch.launch import Given, Launch, only_launched, read_words
 from generators.launch.pinned_release import Pinned
 from generators.launch.words import Word
-from generators.sglang.launch.config_file import with_settings
-from generators.sglang.launch.resolve import Launch, only_launched, read_words
+from spec.engine import PACKAGES
 
 STANDARD_INPUT = "-"
 COMMAND = "command"
@@ -28,7 +27,7 @@ COMMAND = "command"
 
 @dataclass(frozen=True)
 class Target:
-    """A launch, where it stands and, if anything beside it says so, the release that it runs on."""
+    """A launch, where it stands and, if it is pinned beside it, the release that it runs on."""
 
     source: str
     line: int | None
@@ -59,29 +58,34 @@ class Found:
     skipped: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    _pinned: dict[Path, Pinned | None] = field(default_factory=dict)
+    _pinned: dict[tuple[str, Path], Pinned | None] = field(default_factory=dict)
 
-    def pinned(self, image: str | None, folder: Path | None) -> Pinned | None:
-        """The release of a container image, else the one pinned in a folder, each of which is looked at once."""
-        if (found := pinned_release.of_image(image)) is not None or folder is None:
-            return found
-        if folder not in self._pinned:
-            self._pinned[folder] = pinned_release.beside(folder)
-        return self._pinned[folder]
+    def pinned(self, engine: str, command: Command, folder: Path | None) -> Pinned | None:
+        """The release of a modelled engine: of the container image, else pinned in the folder, which is looked at once."""
+        if engine not in PACKAGES:
+            return None
+        for image in (command.image, *(word.text for word in command.words)):
+            if (found := pinned_release.of_image(engine, image)) is not None:
+                return found
+        if folder is None:
+            return None
+        if (engine, folder) not in self._pinned:
+            self._pinned[engine, folder] = pinned_release.beside(engine, folder)
+        return self._pinned[engine, folder]
 
 
 @dataclass(frozen=True)
-class Reader:
-    """How launches are read: values told apart from them, the model's config.json."""
+class LaunchReader:
+    """How launches are read: values that stand beside them, by engine and field, and the model's config.json."""
 
-    told: Mapping[str, Any] = field(default_factory=dict)
+    given: Given = field(default_factory=dict)
     config: Path | None = None
 
     def of_command(self, words: Sequence[str], found: Found) -> None:
         """The one launch of a command given after `--`."""
         command = Command(COMMAND, 0, tuple(Word(text) for text in words))
         launch = self._launch(*only_launched(command.words), Path())
-        pinned = found.pinned(_image(command), None)
+        pinned = found.pinned(launch.engine, command, None)
         found.targets.append(Target(COMMAND, None, launch, command, pinned))
 
     def of_paths(self, paths: Sequence[Path], found: Found) -> None:
@@ -124,13 +128,14 @@ class Reader:
     def _launch(
         self, engine: str, words: Sequence[Word], folder: Path, resolved: bool = False
     ) -> Launch:
-        words = with_settings(words, folder)
-        return read_words(engine, words, told=self.told, config=self.config, resolved=resolved)
+        return read_words(
+            engine, words, given=self.given, config=self.config, folder=folder, resolved=resolved
+        )
 
     def _of_item(self, command: Command, folder: Path | None, found: Found) -> None:
-        pinned = found.pinned(_image(command), folder)
         try:
             for engine, words in _launched(command):
+                pinned = found.pinned(engine, command, folder)
                 launch = self._launch(engine, words, folder or Path(), command.resolved)
                 line = next((w.line for w in words if w.line), command.line)
                 target = Target(command.source, line, launch, command, pinned)
@@ -138,13 +143,6 @@ class Reader:
                 found.places[command.source].append(target.lines)
         except BadInput as error:
             _malformed(command.source, command.line, str(error), found)
-
-
-def _image(command: Command) -> str | None:
-    """The container image that a command runs in: the one it stands beside, else one that its words name with a tag."""
-    return command.image or next(
-        (w.text for w in command.words if pinned_release.of_image(w.text)), None
-    )
 
 
 def _launched(command: Command) -> Iterator[tuple[str, Sequence[Word]]]:

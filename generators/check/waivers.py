@@ -1,4 +1,4 @@
-"""Waivers: findings that someone has excused, with a reason, in a comment of the file or in the settings."""
+"""Waivers: findings that are suppressed for a reason, in a comment of the file or in the settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from fnmatch import fnmatch
 from typing import Any
 
 from generators.cases import codes
-from generators.cases.codes import CODES
 from generators.check.findings import Finding, Waived
 from generators.common.errors import BadInput
 from generators.launch.words import Lines
@@ -18,12 +17,12 @@ _COMMENT = re.compile(
     r"(?:^|(?<=\s))(?:#|//|<!--)[ \t]*gridproof:[ \t]*waive\b[ \t]*((?:GP\d+[ \t]*,?[ \t]*)*):?[ \t]*([^\n]*)",
     re.MULTILINE | re.IGNORECASE,
 )
-_ACCEPTED = "accepted is '# gridproof: waive GP401: the reason'"
+_ACCEPTED = "accepted is '# gridproof: waive CODE: the reason'"
 
 
 @dataclass
 class Waiver:
-    """Codes excused for a reason: at the launch that ends at or follows a line of a source, or wherever a path fits."""
+    """Codes suppressed for a reason: at the launch that ends at or follows a line of a source, or wherever a path fits."""
 
     codes: tuple[str, ...]
     reason: str
@@ -33,7 +32,7 @@ class Waiver:
     used: set[str] = field(default_factory=set)
 
     def covers(self, finding: Finding, launches: Sequence[tuple[int, int]]) -> bool:
-        """Whether it excuses a finding of a file whose launches have these first and last lines."""
+        """Whether it suppresses a finding of a file whose launches have these first and last lines."""
         if finding.code.id not in self.codes:
             return False
         if self.line is None:
@@ -67,9 +66,9 @@ def in_text(source: str, text: str) -> tuple[list[Waiver], list[Finding]]:
 def _wrong(named: Sequence[str], reason: str) -> str | None:
     """What a waiver lacks, if it lacks something."""
     if not named:
-        return f"a waiver names the codes that it excuses; {_ACCEPTED}"
+        return f"a waiver names the codes that it suppresses; {_ACCEPTED}"
     for name in named:
-        if name not in CODES:
+        if name not in codes.codes():
             return f"the code {name} is unknown"
     return None if reason else f"a waiver needs a reason; {_ACCEPTED}"
 
@@ -83,8 +82,8 @@ def in_settings(source: str, entries: Any) -> list[Waiver]:
     for entry in entries:
         named = entry.get("code") if isinstance(entry, dict) else None
         texts = entry.values() if isinstance(entry, dict) else [None]
-        if named not in CODES or not all(isinstance(t, str) and t.strip() for t in texts):
-            raise BadInput(f"{wanted}; known codes are {', '.join(CODES)}")
+        if named not in codes.codes() or not all(isinstance(t, str) and t.strip() for t in texts):
+            raise BadInput(f"{wanted}; known codes are {', '.join(codes.codes())}")
         if not {"code", "reason"} <= set(entry) <= {"code", "reason", "path"}:
             raise BadInput(wanted)
         waivers.append(Waiver((named,), entry["reason"], source, None, entry.get("path")))
@@ -96,7 +95,7 @@ def applied(
     waivers: Sequence[Waiver],
     launches: dict[str, list[tuple[int, int]]],
 ) -> list[Finding]:
-    """The findings with those that are excused marked, and one more for each code of a waiver that excuses none.
+    """The findings with those that are suppressed marked, and one more for each code of a waiver that suppresses none.
 
     `launches`: first and last line of each launch, by source. A waiver of the settings that is for a path none of
     the sources has is passed over.
@@ -118,5 +117,5 @@ def applied(
 
 def _stale(waiver: Waiver, name: str) -> Finding:
     code = codes.STALE_WAIVER
-    message = f"{name} is waived ({waiver.reason[:80]}) and not found here"
+    message = f"{name} is waived ({waiver.reason[:80]}) but does not occur here"
     return Finding(code, code.severity, "-", message, waiver.source, waiver.line)

@@ -179,13 +179,12 @@ def exclusions(space: Space) -> tuple[Exclusion, ...]:
 def _theorem(
     space: Space, variant: Mapping[str, Any], name: str, state: Callable[..., Statement]
 ) -> Theorem:
-    constants = {**LIBRARY.setting.constants, **variant}
     return Theorem(
         id=f"{space.name}: {name}",
         family="coverage",
         claim=f"In the space of {space.name}: {name}.",
         state=state,
-        setting=replace(LIBRARY.setting, constants=constants),
+        setting=replace(LIBRARY.setting, fixed=variant),
         lengths={length: min(1, *values) for length, values in space.lengths.items()},
     )
 

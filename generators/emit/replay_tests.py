@@ -9,15 +9,17 @@ from typing import Any
 
 import jinja2
 
-from generators.cases import codes
+from generators.cases.codes import code_named
 from generators.cases.file_format import Case
 from generators.common.errors import BadInput
 from generators.emit.manifest import TIERS, PredictedTest
-from generators.search.configurations import MODELLED_STRATEGIES
+from generators.sglang import codes
 from generators.sglang.emit.retelling import configuration_of
 from generators.sglang.emit.stories import follower
+from generators.sglang.search.part import MODELLED_STRATEGIES
 from spec.sglang.configuration import STATEFUL_LAYERS, Configuration
-from spec.sglang.releases import CURRENT, PROPOSALS, Design, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import CURRENT, Design, design_named
 from spec.sglang.scheduler import Request, Scheduler
 from spec.sglang.trace_runner import SERVED, BadTrace, acted_out
 
@@ -159,7 +161,7 @@ def _written(name: str, case: Case, design: str) -> Written:
 
 
 def _family(case: Case) -> str:
-    return FAMILIES.get(case.code, codes.CODES[case.code].name.replace("-", "_"))
+    return FAMILIES.get(case.code, code_named(case.code).name.replace("-", "_"))
 
 
 def families(

@@ -11,12 +11,13 @@ from typing import Any
 
 import jinja2
 
-from generators.cases.codes import CODES, VERIFY_GRID
+from generators.cases.codes import code_named
 from generators.cases.file_format import Case, CaseFile, spelled, text_of
 from generators.common.errors import BadInput
 from generators.emit import python_source, replay_tests
 from generators.emit.manifest import Manifest, PredictedTest
 from generators.emit.replay_tests import MOST_DRAFT_TOKENS
+from generators.sglang.codes import VERIFY_GRID
 from generators.sglang.emit.mechanisms import MECHANISMS, emitted, takes
 from generators.sglang.emit.mechanisms.base import (
     CASES,
@@ -26,7 +27,8 @@ from generators.sglang.emit.mechanisms.base import (
     TestGroup,
 )
 from generators.sglang.emit.retelling import design_of
-from spec.sglang.releases import CURRENT, DESIGNS, Design, with_insert_guard
+from spec.sglang.proposals import with_insert_guard
+from spec.sglang.releases import CURRENT, DESIGNS, Design
 
 SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
 REPLAY = "replay"
@@ -169,7 +171,7 @@ def _module(
         cases=[_wrapped(_guarded(case)) for case in found.cases],
         codes=[
             _wrapped(f"{code.id} {code.name}: {code.means}")
-            for code in (CODES[c] for c in dict.fromkeys(case.code for case in found.cases))
+            for code in (code_named(c) for c in dict.fromkeys(case.code for case in found.cases))
         ],
         colours=_colours(target, found, predicted),
         command=command,

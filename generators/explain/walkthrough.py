@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from generators.cases.file_format import Case
 from generators.sglang.emit.retelling import configuration_of
 from generators.sglang.search.moves import MOST_BOUNDARIES
-from spec.sglang.releases import UnknownDesign, design_named
+from spec.engine import UnknownDesign
+from spec.sglang.releases import design_named
 from spec.sglang.scheduler import Donation, Request, Scheduler
 from spec.sglang.slot_buffer import NO_SLOT, UNWRITTEN
 from spec.sglang.trace_runner import BadTrace, after_each

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from generators import engines
 from generators.common.errors import BadInput
 from generators.launch import shell
 from generators.launch.words import Word
+from spec.engine import PACKAGES
 
-# Modules that start an engine behind `-m`, and commands with the subcommand that does; the first name is the engine.
-_MODULES = {
-    "sglang.launch_server": "sglang",
-    "sglang_router.launch_server": "sglang",
-    "dynamo.sglang": "sglang",
+# Engines that are not modelled: modules behind `-m`, and commands with the subcommand that starts them.
+_OTHER_MODULES = {
     "dynamo.vllm": "vllm",
     "vllm.entrypoints.openai.api_server": "vllm",
     "vllm.entrypoints.api_server": "vllm",
     "dynamo.trtllm": "tensorrt-llm",
     "lmdeploy.serve.openai.api_server": "lmdeploy",
 }
-_SUBCOMMANDS = {
-    ("sglang", "serve"): "sglang",
+_OTHER_COMMANDS = {
     ("vllm", "serve"): "vllm",
     ("lmdeploy", "serve"): "lmdeploy",
     ("trtllm-serve", None): "tensorrt-llm",
 }
-_NAMES = re.compile(r"sglang|vllm|launch_server|trtllm-serve|lmdeploy|dynamo\.")
 _SHELLS = ("ash", "bash", "dash", "ksh", "sh", "zsh")
 # Commands that run the one behind them.
 _WRAPPERS = (
@@ -38,9 +36,68 @@ _WRAPPERS = (
 _CONTAINERS = ("docker", "nerdctl", "podman")
 
 
+@dataclass
+class _Starts:
+    """What starts an engine: modules behind `-m`, commands with a subcommand, scripts; the value is the engine."""
+
+    modules: dict[str, str]
+    commands: dict[tuple[str, str | None], str]
+    scripts: dict[str, str]
+
+    @functools.cached_property
+    def names(self) -> str:
+        """A pattern for a quick look: every name that can stand before or in one of them."""
+        roots = (name.partition(".")[0] for name in (*self.modules, *self.scripts))
+        commands = (command for command, _ in self.commands)
+        return "|".join(map(re.escape, dict.fromkeys((*roots, *commands))))
+
+
+@functools.cache
+def _starts_of(modelled: tuple[str, ...]) -> _Starts:
+    parts = [(name, engines.engine(name).launch) for name in modelled]
+    modules = {k: v for k, v in _OTHER_MODULES.items() if v not in modelled}
+    commands = {k: v for k, v in _OTHER_COMMANDS.items() if v not in modelled}
+    return _Starts(
+        modules | {module: name for name, part in parts for module in part.modules},
+        commands | {command: name for name, part in parts for command in part.commands},
+        {script: name for name, part in parts for script in part.scripts},
+    )
+
+
+def _starts() -> _Starts:
+    return _starts_of(tuple(PACKAGES))
+
+
+def ways_to_start() -> str:
+    """The ways to start a modelled engine, for a message."""
+    parts = [engine.launch for engine in engines.engines()]
+    modules = (f"'python -m {part.modules[0]} ...'" for part in parts if part.modules)
+    commands = (
+        f"'{' '.join(filter(None, part.commands[0]))} ...'" for part in parts if part.commands
+    )
+    return " and ".join((*modules, *commands))
+
+
 def mentions_an_engine(text: str) -> bool:
     """Whether a text can hold a command that starts an engine."""
-    return _NAMES.search(text) is not None
+    return re.search(_starts().names, text) is not None
+
+
+def may_hold_a_launch(text: str) -> bool:
+    """A quick look whether a file is worth reading: it names an engine, or what only an engine's flags have."""
+    hints = (hint for engine in engines.engines() for hint in engine.launch.hints)
+    return re.search("|".join((_starts().names, *hints)), text) is not None
+
+
+def engine_of_flags(words: Sequence[Word]) -> str | None:
+    """The engine whose flags these words are, without the word that starts it; None where they are no flags alone."""
+    return next((e.name for e in engines.engines() if e.launch.only_flags(words)), None)
+
+
+def engine_of_flag(flags: Iterable[str]) -> str | None:
+    """The engine that alone has one of these flags."""
+    flags = tuple(flags)
+    return next((e.name for e in engines.engines() if any(map(e.launch.is_its_own, flags))), None)
 
 
 def _shell_commands(word: Word) -> list[list[Word]]:
@@ -83,16 +140,17 @@ def _commands(words: Sequence[Word], depth: int = 0) -> list[list[Word]]:
 def _started(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
     """The engines that a command starts, and the place of the word that starts each."""
     runs_others, first = _first(words)
+    starts = _starts()
     for i, word in enumerate(words):
         name = word.text.rsplit("/", 1)[-1]
         follows = words[i + 1].text if i + 1 < len(words) else None
-        if name == "launch_server.py":
-            yield "sglang", i
+        if name in starts.scripts:
+            yield starts.scripts[name], i
         elif i > 0 and words[i - 1].text == "-m":
-            if name in _MODULES:
-                yield _MODULES[name], i
+            if name in starts.modules:
+                yield starts.modules[name], i
         elif i <= first or runs_others:
-            engine = _SUBCOMMANDS.get((name, follows)) or _SUBCOMMANDS.get((name, None))
+            engine = starts.commands.get((name, follows)) or starts.commands.get((name, None))
             if engine:
                 yield engine, i
 

@@ -28,7 +28,7 @@ class Word:
     span: tuple[int, int] | None = None
 
     @property
-    def is_hole(self) -> bool:
+    def is_unresolved(self) -> bool:
         """Whether a part of the word is only known when the command is run or the template filled in."""
         return _EXPANSION.search(self.text) is not None
 

@@ -1,4 +1,4 @@
-"""How far a search goes, and whom it tells how far it is."""
+"""How far a search goes, and how it reports its progress."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Progress = Callable[[str, int, int], None]
 
 
 def silent(text: str, done: int, total: int) -> None:
-    """Tell nobody what is known, how much is done and of how much."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """Events of a trace, a time (of `time.monotonic`, seconds) to stop at, classes to find; None: no limit.
 
     `mixes`: whether a step may share its batch with a chunk of another prompt.

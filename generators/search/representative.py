@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
 
-from generators.cases.domain import DEFAULTS, Domain
-from spec.sglang.configuration import NUMERIC_FIELDS
-
-# The field decided first stands first: an interval is left at its default before a page is.
-ORDER = (
-    "mamba_chunk_size",
-    "mamba_track_interval",
-    "page_size",
-    "dcp_size",
-    "speculative_num_draft_tokens",
-)
+from generators.cases.domain import Domain
+from generators.engines import engine
+from generators.search.batches import Batch
 
 _MOST_RANKED = 1_000_000  # values of a field; of more the smallest is shown
 
 
-def _rank(name: str, value: int) -> tuple[int, int]:
-    if value == getattr(DEFAULTS, name):
+def _rank(default: int, value: int) -> tuple[int, int]:
+    if value == default:
         return (0, value)
     return (1 if value > 0 and value & (value - 1) == 0 else 2, value)
 
@@ -30,21 +23,22 @@ def _rank(name: str, value: int) -> tuple[int, int]:
 def written_first(domain: Domain, smallest: bool) -> dict[str, numpy.ndarray]:
     """For each numeric field its values, the one to be preferred first."""
     order: dict[str, numpy.ndarray] = {}
-    for name in NUMERIC_FIELDS:
-        values = domain.axis(name)
+    for name in domain.model.numeric:
+        values, default = domain.axis(name), domain.model.field(name).default
         if not smallest and len(values) <= _MOST_RANKED:
-            values = sorted(values, key=lambda v: _rank(name, v))
+            values = sorted(values, key=partial(_rank, default))
         order[name] = numpy.array(values)
     return order
 
 
-def ranks(order: dict[str, numpy.ndarray], numeric: Any, smallest: bool) -> numpy.ndarray:
+def ranks(order: dict[str, numpy.ndarray], batch: Batch, smallest: bool) -> numpy.ndarray:
     """One number for each configuration: the lowest is the one to show."""
-    fields = NUMERIC_FIELDS if smallest else ORDER
+    numeric: Any = batch.numeric
+    fields = tuple(numeric) if smallest else engine(batch.engine).search.decided_first
     size = len(next(iter(numeric.values())))
     total = numpy.zeros(size, dtype=object if _overflows(order) else numpy.int64)
     if smallest:
-        total += sum(numeric[name] for name in NUMERIC_FIELDS)
+        total += sum(numeric[name] for name in numeric)
     for name in fields:
         values = order[name]
         sorter = numpy.argsort(values, kind="stable")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spec.sglang.engine import ENGINE as MODEL
+
+if TYPE_CHECKING:
+    from generators.cases.codes import Code
 
 
 class SGLang:
@@ -14,6 +17,13 @@ class SGLang:
     name = MODEL.name
     model = MODEL
     _PARTS = ("search", "launch", "check", "emit", "explain")
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """Its finding codes."""
+        from generators.sglang.codes import CODES
+
+        return CODES
 
     def __getattr__(self, part: str) -> Any:
         if part not in self._PARTS:

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.file_format import text_of
 from generators.check import apply_fix, waivers
 from generators.check.findings import Finding, Judgement, findings_document
 from generators.check.session import Judging
-from generators.check.sources import STANDARD_INPUT, Found, Reader, Target
+from generators.check.sources import STANDARD_INPUT, Found, LaunchReader, Target
 from generators.common.errors import BadInput, NothingToDo
 from generators.launch import formats
-from generators.sglang.launch.resolve import told_from
+from generators.launch.launch import given_values
 from gridproof import files
-from gridproof.commands.search import chosen_design
 from gridproof.console import Output
 from gridproof.reports import check
-from spec.sglang.releases import CURRENT, DESIGNS, RELEASES, Design, design_of_engine
+from spec import engine as registry
 
 
 @dataclass(frozen=True)
@@ -50,17 +48,17 @@ def run(
     judging = Judging(options.context_length)
     judged = [(t, _judgements(judging, t, options)) for t in found.targets]
     judgements = [j for _, of_target in judged for j in of_target]
-    told = _all_findings(found, judgements, options)
-    shown = [f for f in told if _is_shown(f, options.min_severity)]
+    findings = _all_findings(found, judgements, options)
+    shown = [f for f in findings if _is_shown(f, options.min_severity)]
     for reason in found.skipped:
-        output.note(f"passed over: {reason}")
+        output.note(f"skipped: {reason}")
     if options.form == "text":
         _print(output, judged, shown, options)
     else:
         _write_document(output, judgements, shown, options.form)
     if options.fix:
         _fix(output, judged, found, options)
-    open_findings = {f.severity for f in told if f.waived is None}
+    open_findings = {f.severity for f in findings if f.waived is None}
     if found.refused:
         raise BadInput("; ".join(found.refused))
     if options.form == "sarif":
@@ -71,12 +69,12 @@ def run(
 def _refuse_contradictions(options: Options, paths: Sequence[Path]) -> None:
     if options.all_releases and options.engine is not None:
         raise BadInput(
-            "--engine names one release and --all-releases all of them; give one of the two"
+            "--engine is for one release and --all-releases for all of them; give one of the two"
         )
     if options.fix and options.all_releases:
-        raise BadInput("--fix mends a launch for one release; give --engine, not --all-releases")
+        raise BadInput("--fix corrects a launch for one release; give --engine, not --all-releases")
     if (options.write or options.unsafe_fixes) and not options.fix:
-        raise BadInput("--write and --unsafe-fixes say how --fix works; give --fix as well")
+        raise BadInput("--write and --unsafe-fixes only work with --fix; give --fix as well")
     if options.write and Path(STANDARD_INPUT) in paths:
         raise BadInput("--write: standard input cannot be changed; leave --write out")
 
@@ -86,7 +84,7 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
         raise NothingToDo("no launch command given; write it after '--'")
     if command is None and not paths:
         raise NothingToDo("no launch command and no file given; write a command after '--'")
-    found, reader = Found(), Reader(told_from(options.settings), options.config)
+    found, reader = Found(), LaunchReader(given_values(options.settings), options.config)
     if command is not None:
         reader.of_command(command, found)
     reader.of_paths(paths, found)
@@ -100,34 +98,46 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
 
 def _judgements(judging: Judging, target: Target, options: Options) -> list[Judgement]:
     """The judgements of a target: for all releases, or for the one that was asked for, is pinned or is the newest."""
+    name, launch = target.launch.engine, target.launch
+    if name not in registry.PACKAGES:
+        return [judging.judge(None, launch, target.source, target.line)]
+    engine = registry.engine(name)
+    asked = None if options.engine is None else _release_asked_for(options.engine)
     if options.all_releases:
-        designs: list[Design] = list(DESIGNS.values())
-    elif options.engine is not None:
-        designs = [chosen_design(options.engine, None)]
-    elif target.pinned is not None and target.launch.engine == "sglang":
-        return [_of_pinned(judging, target)]
+        designs = [engine.released(release) for release in engine.releases]
+    elif asked is not None and asked.engine == name:
+        designs = [asked]
+    elif target.pinned is not None:
+        return [_of_pinned(judging, target, engine)]
     else:
-        designs = [CURRENT]
-    return [judging.judge(d, target.launch, target.source, target.line) for d in designs]
+        designs = [engine.released(engine.newest)]
+    return [judging.judge(d, launch, target.source, target.line) for d in designs]
 
 
-def _of_pinned(judging: Judging, target: Target) -> Judgement:
+def _release_asked_for(requirement: str) -> Any:
+    try:
+        return registry.design_of_requirement(requirement)
+    except registry.UnknownDesign as error:
+        raise BadInput(str(error)) from None
+
+
+def _of_pinned(judging: Judging, target: Target, engine: registry.Engine) -> Judgement:
     pinned, launch = target.pinned, target.launch
     assert pinned is not None
-    if pinned.release in RELEASES:
-        design = design_of_engine(f"sglang=={pinned.release}")
+    if pinned.release in engine.releases:
+        design = engine.released(pinned.release)
         return judging.judge(design, launch, target.source, target.line)
     reason = (
-        f"the release {pinned.release} ({pinned.where}) is not modelled; the modelled ones are "
-        f"{RELEASES[0]} to {RELEASES[-1]}"
+        f"not checked: release {pinned.release} ({pinned.where}) is not modelled; the modelled ones are "
+        f"{engine.releases[0]} to {engine.newest}"
     )
     launch = replace(launch, unmodelled=launch.unmodelled or reason)
-    judgement = judging.judge(CURRENT, launch, target.source, target.line)
-    engine = f"sglang=={pinned.release}"
+    newest = engine.released(engine.newest)
+    judgement = judging.judge(newest, launch, target.source, target.line)
+    requirement = engine.requirement(pinned.release)
     # Known faults are those of modelled releases.
-    told = [f for f in judgement.findings if f.code is not codes.RETRACTION_STATE]
-    named = tuple(replace(finding, engine=engine) for finding in told)
-    return replace(judgement, engine=engine, findings=named)
+    findings = (replace(f, engine=requirement) for f in judgement.findings if not f.code.known)
+    return replace(judgement, engine=requirement, findings=tuple(findings))
 
 
 def _all_findings(found: Found, judgements: list[Judgement], options: Options) -> list[Finding]:
@@ -211,7 +221,7 @@ def _fix(
                 shown = check.shown_flags(upgrade["flags"]) or "the same flags"
                 say(f"{where}: safe on {upgrade['engine']} with {shown}; nothing is changed")
             elif judgements[0].verdict in ("unsafe", "rejected", "inert"):
-                say(f"{where}: no fix that a theorem covers is known; nothing is changed")
+                say(f"{where}: no fix is known that theorems cover; nothing is changed")
             continue
         if options.write and target.source in found.texts:
             changes = apply_fix.edits(target, flags, found.texts[target.source])

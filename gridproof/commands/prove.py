@@ -4,30 +4,52 @@ from __future__ import annotations
 
 import difflib
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from generators.cases.file_format import text_of
 from generators.common.errors import BadInput, NothingToDo
 from gridproof import files
 from gridproof.console import Output, progress
 from gridproof.reports import prove
+from spec.engine import UnknownDesign, engines
+from spec.engine import engine as engine_named
+
+if TYPE_CHECKING:
+    from spec.prove import Prover
+    from spec.theorem import Theorem
 
 
-def _selected(family: tuple[str, ...], names: tuple[str, ...]):
-    from spec.sglang.theorems import LIBRARY
+def _theorems(engine: str | None) -> dict[str, Theorem]:
+    """The theorems of one engine, or of all of them, by their ids."""
+    try:
+        asked = engines() if engine is None else (engine_named(engine),)
+    except UnknownDesign as error:
+        raise BadInput(f"--engine: {error}") from None
+    found: dict[str, Theorem] = {}
+    for theorem in (theorem for one in asked for theorem in one.library()):
+        if found.setdefault(theorem.id, theorem) is not theorem:
+            raise ValueError(f"two engines have a theorem {theorem.id}")
+    return found
 
+
+def _selected(
+    known: Mapping[str, Theorem], family: tuple[str, ...], names: tuple[str, ...]
+) -> list[Theorem]:
+    families = dict.fromkeys(theorem.family for theorem in known.values())
     for name in family:
-        if name not in LIBRARY.families:
-            raise BadInput(
-                f"--family: {name!r} is unknown; the families are {', '.join(LIBRARY.families)}"
-            )
+        if name not in families:
+            raise BadInput(f"--family: {name!r} is unknown; the families are {', '.join(families)}")
     for name in names:
-        if name not in LIBRARY:
-            near = difflib.get_close_matches(name, [t.id for t in LIBRARY], n=1)
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "'gridproof prove' lists them"
             raise BadInput(f"--theorem: {name!r} is unknown; {hint}")
     chosen = [
-        t for t in LIBRARY if (not family or t.family in family) and (not names or t.id in names)
+        theorem
+        for theorem in known.values()
+        if (not family or theorem.family in family) and (not names or theorem.id in names)
     ]
     if not chosen:
         raise NothingToDo("no theorem is in both the families and the list of names given")
@@ -56,6 +78,7 @@ def _prover(solver: str, seeds: int, limit: int):
 
 def run(
     output: Output,
+    engine: str | None,
     family: tuple[str, ...],
     names: tuple[str, ...],
     solver: str,
@@ -68,7 +91,8 @@ def run(
 ) -> int:
     """Prove the chosen theorems, print the report, return the exit code."""
     start = time.perf_counter()
-    theorems = _selected(family, names)
+    known = _theorems(engine)
+    theorems = _selected(known, family, names)
     prover, solver_name, second = _prover(solver, seeds, limit)
     _check_folders(export, proofs)
     from spec.smt import lemmas
@@ -81,34 +105,41 @@ def run(
         jobs = jobs or parallel_prove.processes(len(theorems))
         kept = export is not None or proofs is not None
         results = parallel_prove.prove(theorems, prover, min(jobs, len(theorems)), kept, show)
-    second_method = _second_method(output, theorems, prover) if not names else None
+    second_methods = [] if names else _second_methods(output, theorems, prover)
     certificates = _write(output, results, export, proofs, prover.limits)
     if form == "json":
-        document = prove.prove_document(results, solver_name, second, certificates, second_method)
+        document = prove.prove_document(results, solver_name, second, certificates, second_methods)
         output.raw(text_of(document))
     elif form == "github":
-        for line in prove.github_lines(results, certificates or (), second_method):
+        for line in prove.github_lines(results, certificates or (), second_methods):
             output.raw(line + "\n")
     else:
         _print(output, results, solver_name, second, loaded - start, bool(names))
-        if second_method is not None:
-            output.line(prove.second_method_line(second_method))
+        for second_method in second_methods:
+            output.line(second_method.line())
         if certificates is not None:
             for line in prove.certificate_lines(certificates, str(proofs)):
                 output.line(line)
-    return _exit_code(results, certificates or (), second_method)
+    return _exit_code(results, certificates or (), second_methods)
 
 
-def _second_method(output: Output, theorems, prover):
-    """What Horn clauses say of requests and nodes under the newest release, where the family `life` is proved."""
-    from spec.sglang.drift.verdict import judge
-    from spec.sglang.releases import CURRENT
-
-    if not any(theorem.family == "life" for theorem in theorems):
-        return None
-    with progress(output, "Horn clauses") as show:
-        show(CURRENT.name, 0, 1)
-        return judge(CURRENT, limits=prover.limits, seeds=prover.seeds)
+def _second_methods(
+    output: Output, theorems: Sequence[Theorem], prover: Prover
+) -> list[prove.SecondResult]:
+    """What each engine's second method, if it has one, finds of its newest release, where its family was proved."""
+    found = []
+    for engine in {theorem.engine.name: theorem.engine for theorem in theorems}.values():
+        method = engine.second_method() if engine.second_method is not None else None
+        if method is None or not any(
+            t.family == method.family and t.engine is engine for t in theorems
+        ):
+            continue
+        design = engine.released(engine.newest)
+        with progress(output, method.name) as show:
+            show(design.name, 0, 1)
+            verdict = method.judge(design, limits=prover.limits, seeds=prover.seeds)
+        found.append(prove.SecondResult(method, verdict))
+    return found
 
 
 def _check_folders(export: Path | None, proofs: Path | None) -> None:
@@ -124,7 +155,7 @@ def _check_folders(export: Path | None, proofs: Path | None) -> None:
 
 
 def _write(output: Output, results, export: Path | None, proofs: Path | None, limits):
-    """Write the obligations and cvc5's proofs of them where asked to; what became of the proofs, None if not asked."""
+    """Write the obligations and cvc5's proofs where asked to; how the proofs turned out, None if not asked."""
     from gridproof.reports import smt_files
 
     lemmas = smt_files.of_lemmas()
@@ -133,18 +164,18 @@ def _write(output: Output, results, export: Path | None, proofs: Path | None, li
     if proofs is None:
         return None
     proved = smt_files.of_results(r for r in results if r.verdict == "proved")
-    return _certify(output, proofs, [*proved, *lemmas], {r.theorem.id for r in results}, limits)
+    others = set(_theorems(None)) - {r.theorem.id for r in results}
+    return _certify(output, proofs, [*proved, *lemmas], others, limits)
 
 
-def _certify(output: Output, folder: Path, smt_files, asked: set[str], limits):
-    """Write the proofs, and remove those of theorems that are no more or are no longer proved."""
+def _certify(output: Output, folder: Path, obligations, kept: set[str], limits):
+    """Write the proofs, and remove those of theorems that no longer exist or are no longer proved."""
     from gridproof.reports.smt_files import certify, remove_left_over
-    from spec.sglang.theorems import LIBRARY
 
-    removed = remove_left_over(folder, smt_files, {t.id for t in LIBRARY} - asked)
+    removed = remove_left_over(folder, obligations, kept)
     if removed:
-        output.note(f"{len(removed)} files of proofs that are no longer written were removed")
-    return certify(output, folder, smt_files, limits)
+        output.note(f"removed {len(removed)} files of proofs that are no longer written")
+    return certify(output, folder, obligations, limits)
 
 
 def _print(output: Output, results, solver_name, second, start_up: float, detailed: bool) -> None:
@@ -171,10 +202,8 @@ def _print(output: Output, results, solver_name, second, start_up: float, detail
     )
 
 
-def _exit_code(results, certificates, second_method) -> int:
-    verdicts = {r.verdict for r in results}
-    if second_method is not None:
-        verdicts.add(second_method.verdict)
+def _exit_code(results, certificates, second_methods) -> int:
+    verdicts = {r.verdict for r in results} | {s.verdict.verdict for s in second_methods}
     if "error" in verdicts:
         return 70
     if "vacuous" in verdicts:

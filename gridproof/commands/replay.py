@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from generators.cases.codes import FLUSH
 from generators.cases.file_format import Case, read_cases, text_of
 from generators.common.errors import BadInput, NothingToDo
 from generators.emit.replay_tests import NotReplayed, ends, named, resume_depths
+from generators.sglang.codes import FLUSH
 from generators.sglang.emit.retelling import configuration_of, design_of
 from gpu_checks.choices import RECURRENCES
 from gridproof.console import Output, progress

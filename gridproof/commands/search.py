@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from generators.cases import codes
-from generators.cases.domain import LISTS, Domain, parse_axis, read_toml
+from generators.cases.domain import LISTS, Domain, flag, parse_axis, read_toml
 from generators.cases.file_format import Case, CaseFile, shortest_first, text_of
-from generators.common.errors import BadInput, Inconclusive
+from generators.common.errors import BadInput, Inconclusive, NothingToDo
+from generators.engines import engine_of
 from generators.launch.domain_list import is_listed, listed_domain
-from generators.search.limits import Limits
+from generators.search.limits import SearchLimits
 from gridproof import files
 from gridproof.console import Output, progress
-from spec.sglang.releases import Design
+from spec.engine import DEFAULT, Design, UnknownDesign, design_named, design_of_requirement
+from spec.engine import engine as engine_named
 
 
-def chosen_design(engine: str | None, design: str | None, file: Path | None = None) -> Design:
+def chosen_design(engine: str | None, design: str | None, file: Path | None = None) -> Any:
     """The design named by --engine, --design or --design-file; the newest release where none is given."""
-    from spec.sglang.releases import UnknownDesign, design_named, design_of_engine
-
     if sum(given is not None for given in (engine, design, file)) > 1:
         raise BadInput("--engine, --design and --design-file name the same thing; give one of them")
     if file is not None:
@@ -30,24 +30,25 @@ def chosen_design(engine: str | None, design: str | None, file: Path | None = No
     try:
         if design is not None:
             return design_named(design)
-        return design_of_engine("sglang" if engine is None else engine)
+        return design_of_requirement(DEFAULT if engine is None else engine)
     except UnknownDesign as error:
         raise BadInput(str(error)) from None
 
 
-def _domain(domain_file: Path | None, flags: dict[str, Any]) -> tuple[Domain, dict[str, Any]]:
-    """The domain of a file and flags, a flag winning; and the file's engine or design."""
-    given = read_toml(domain_file) if domain_file else {}
-    names: dict[str, Any] = {k: given.pop(k) for k in ("engine", "design") if k in given}
+def _domain(given: dict[str, Any], where: str, flags: dict[str, Any], engine: str) -> Domain:
+    """The domain of an engine, from the keys of a file and from flags, a flag winning."""
+    known = engine_named(engine).field_names
+    for name, value in flags.items():
+        if value is not None and name not in known:
+            raise BadInput(f"{flag(name)}: is no field of {engine}")
     if is_listed(given):
         further = sorted({*given, *(k for k, v in flags.items() if v is not None)} - {*LISTS})
         if further:
-            raise BadInput(
-                f"{domain_file}: is a list; {', '.join(further)} cannot be set beside it"
-            )
-        return listed_domain(given, str(domain_file)), names
+            raise BadInput(f"{where}: is a list; {', '.join(further)} cannot be set beside it")
+        return listed_domain(given, where)
     given |= {name: value for name, value in flags.items() if value is not None}
-    return Domain({name: parse_axis(name, value) for name, value in given.items()}), names
+    axes = {name: parse_axis(name, value, engine) for name, value in given.items()}
+    return Domain(axes, engine=engine)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Wanted:
     """What is searched: `kind` (None: all), how far orders go and in how many processes, the context in tokens."""
 
     kind: str | None
-    limits: Limits
+    limits: SearchLimits
     jobs: int | None
     context_length: int
 
@@ -64,12 +65,17 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
     """The cases of one kind, or of all; of all, orders whose code the grids alone give are not told again."""
     from generators.search.configurations import search
     from generators.search.event_orders import search_orders
-    from generators.sglang.search.refusals import search_launches
+
+    def launches_of() -> CaseFile | None:
+        return engine_of(design).search.launches(design, domain, wanted.context_length, **options)
 
     if wanted.kind == "configurations":
         return search(design, domain, **options)
     if wanted.kind == "launches":
-        return search_launches(design, domain, wanted.context_length, **options)
+        found = launches_of()
+        if found is None:
+            raise NothingToDo(f"launches of {design.engine} are not searched")
+        return found
     orders = search_orders(design, domain, limits=wanted.limits, jobs=wanted.jobs, **options)
     if wanted.kind == "traces":
         return orders
@@ -77,7 +83,7 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
         grids = search(design, domain, **options)
     except Inconclusive as error:
         grids = replace(orders, complete=False, cases=(), notes=(str(error),))
-    launches = search_launches(design, domain, wanted.context_length, **options)
+    launches = launches_of() or replace(orders, complete=True, cases=(), notes=())
     told = {case.code for case in grids.cases}
     cases = (*grids.cases, *(case for case in orders.cases if case.code not in told))
     return replace(
@@ -103,10 +109,12 @@ def run(
     form: str,
 ) -> int:
     """Search the domain, print or write the cases, return the exit code."""
-    domain, named = _domain(domain_file, flags)
+    given = read_toml(domain_file) if domain_file else {}
+    named = {key: given.pop(key, None) for key in ("engine", "design")}
     if engine is None and design_name is None and design_file is None:
-        engine, design_name = named.get("engine"), named.get("design")
+        engine, design_name = named["engine"], named["design"]
     design = chosen_design(engine, design_name, design_file)
+    domain = _domain(given, str(domain_file), flags, design.engine)
     if out is not None:
         files.check_writable([out])
     options = {"guards": guards, "smallest": smallest}
@@ -128,7 +136,7 @@ def run(
         if out is not None:
             number = len(found.cases)
             output.note(f"{number} case{'' if number == 1 else 's'} written to {out}")
-    if any(codes.CODES[case.code].severity != "note" for case in found.cases):
+    if any(codes.code_named(case.code).severity != "note" for case in found.cases):
         return 1
     return 0 if found.complete else 4
 
@@ -198,7 +206,7 @@ def _print(output: Output, found: CaseFile) -> None:
         output.rich(table)
         output.line()
         for code in dict.fromkeys(case.code for case in found.cases):
-            output.line(f"{code}: {codes.CODES[code].means}")
+            output.line(f"{code}: {codes.code_named(code).means}")
     n = len(found.cases)
     if not found.complete:
         output.line(f"{n} class{'' if n == 1 else 'es'} found; there may be more")

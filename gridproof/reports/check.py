@@ -1,20 +1,23 @@
-"""What `check` found, as text, as a row a release, as SARIF 2.1.0 and as GitHub annotations."""
+"""The findings of `check` as text, as one row a release, as SARIF 2.1.0 and as GitHub annotations."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from generators.cases.codes import CODES
+from generators import engines
+from generators.cases import wording
+from generators.cases.codes import codes
 from generators.check.findings import Finding, Judgement
 from generators.check.sources import COMMAND, STANDARD_INPUT
 from gridproof import __version__
 from gridproof.console import Output
 from gridproof.reports.github import annotation, ten
+from spec.engine import PACKAGES
 
 SEVERITIES = ("note", "warning", "error")
 VERDICT_STYLE = {
@@ -36,91 +39,84 @@ def place(source: str, line: int | None) -> str:
 
 
 def print_judgement(output: Output, judgement: Judgement, release_from: str | None) -> None:
-    """A verdict with what it rests on: values and their sources, grids, readers, theorems."""
+    """A verdict with its evidence: values and their sources, grids, producers, theorems."""
     from rich.text import Text
 
-    c, said = judgement.configuration, judgement.sources
-    unjudged = [r for r, v in judgement.readers.items() if v == "not_modelled"]
-    but = f" ({', '.join(unjudged)} not judged)" if judgement.verdict == "safe" and unjudged else ""
+    unjudged = [p for p, v in judgement.producers.items() if v == "not_modelled"]
+    but = (
+        f" (not checked: {', '.join(unjudged)})" if judgement.verdict == "safe" and unjudged else ""
+    )
     where = place(judgement.source, judgement.line)
     head = Text(f"{where}  " if where else "").append(judgement.engine)
     head.append(f" ({release_from})" if release_from else "").append("  ")
     output.rich(head.append(judgement.verdict, VERDICT_STYLE[judgement.verdict]).append(but))
-    output.line(
-        f"  page {c.page_size} ({said['page_size']}), dcp {c.dcp_size} ({said['dcp_size']}), "
-        f"interval {c.mamba_track_interval} ({said['mamba_track_interval']}), "
-        f"chunk {c.mamba_chunk_size} ({said['mamba_chunk_size']}), strategy {c.strategy} ({said['strategy']})"
-        + (f", {_draft(judgement)}" if c.speculates else "")
-    )
-    shape = judgement.geometry
-    output.line(
-        f"  tree page {shape['tree_page']}, extend donates every {shape['checkpoint_grid']}, "
-        f"decode every {shape['decode_grid']} tokens"
-    )
-    output.line("  " + ", ".join(f"{r}: {v}" for r, v in judgement.readers.items()))
+    for line in _summary(judgement):
+        output.line(f"  {line}")
+    if judgement.producers:
+        output.line("  " + ", ".join(f"{p}: {v}" for p, v in judgement.producers.items()))
     if judgement.verdict == "safe":
-        shown = ["a proof for this configuration alone"] if judgement.shown_alone else []
-        shown.append(f"for slots {_of_orders(judgement)}")
-        output.line(f"  rests on {', '.join([*judgement.theorems, *shown])}")
+        output.line(f"  evidence: {'; '.join(_evidence(judgement))}")
 
 
-def _of_orders(judgement: Judgement) -> str:
-    """What a safe verdict on the slots rests on."""
-    assert judgement.orders is not None, "a safe judgement searched orders"
-    if judgement.orders.closed:
-        return "a search of all orders of events"
-    of_all = "" if judgement.orders.untried else "all "
-    return f"a search of {of_all}orders of up to {judgement.orders.events} events"
+def _summary(judgement: Judgement) -> Iterable[str]:
+    engine = judgement.engine.partition("==")[0]
+    return engines.engine(engine).check.summary(judgement) if engine in PACKAGES else ()
 
 
-def _draft(judgement: Judgement) -> str:
-    said = judgement.sources["speculative_num_draft_tokens"]
-    return f"{judgement.configuration.speculative_num_draft_tokens} draft tokens ({said})"
+def _evidence(judgement: Judgement) -> Iterator[str]:
+    """What a safe verdict rests on."""
+    if judgement.theorems:
+        yield f"theorems {', '.join(judgement.theorems)}"
+    if judgement.shown_alone:
+        yield "a proof for this configuration alone"
+    if (orders := judgement.orders) is not None:
+        of_all = "" if orders.untried else "all "
+        length = "" if orders.closed else f" up to {orders.events} events"
+        yield f"for slots a search of {of_all}orders of events{length}"
 
 
 def print_finding(output: Output, finding: Finding, *, placed: bool) -> None:
-    """A finding with its reach, its shortest trace, what would be accepted and the upstream change."""
+    """A finding with its reach, its shortest trace, what to do and the upstream change."""
     from rich.text import Text
 
     where = f"{place(finding.source, finding.line)}: " if placed else ""
     head = Text("  ").append(finding.severity, _SEVERITY_STYLE[finding.severity])
     output.rich(head.append(f" {finding.code.id}: {where}{finding.message}"))
-    reach = reach_of(finding)
-    if reach:
+    if reach := reach_of(finding):
         output.line(f"    {reach}")
     if finding.trace:
         output.line(f"    shortest trace: {finding.trace}")
     if finding.severity == "note":
         return
-    if finding.code.accepted:
-        output.line(f"    accepted: {finding.code.accepted}")
-    if finding.code.links:
-        output.line(f"    upstream: {' '.join(finding.code.links)}")
+    if finding.code.remedy:
+        output.line(f"    what to do: {finding.code.remedy}")
+    if finding.code.upstream:
+        output.line(f"    upstream: {' '.join(finding.code.upstream)}")
 
 
 def reach_of(finding: Finding) -> str:
-    """Which depths and how many checkpoints a finding affects, in one line."""
+    """Which lengths and how many checkpoints a finding affects, in one line."""
     a = finding.affected or {}
     parts = []
     if a.get("first_lost_depth") is not None:
-        parts.append(f"first lost depth {a['first_lost_depth']}")
+        parts.append(f"first length that is not cached: {a['first_lost_depth']}")
     if a.get("first_wrong_depth") is not None:
-        parts.append(f"first wrong depth {a['first_wrong_depth']}")
+        parts.append(f"first wrong length: {a['first_wrong_depth']}")
     if a.get("share") is not None:
-        parts.append(f"{100 * a['share']:.3g} % of these checkpoints wrong")
+        parts.append(f"{100 * a['share']:.3g} % of these checkpoints are wrong")
     if a.get("most_replayed"):
-        parts.append(f"up to {abs(a['most_replayed'])} tokens replayed or skipped")
-    return ", ".join(parts)
+        parts.append(f"up to {wording.tokens(abs(a['most_replayed']))} replayed or skipped")
+    return "; ".join(parts)
 
 
 def print_fix(output: Output, fix: dict[str, Any]) -> None:
-    """The nearest flags that mend a launch."""
-    safety = "safe" if fix["safe"] else "not shown safe by a theorem"
+    """The nearest flags under which the launch is safe."""
+    safety = "safe" if fix["safe"] else "not proved safe"
     output.line(f"  fix ({safety}): {shown_flags(fix['flags'])}")
 
 
 def print_upgrade(output: Output, upgrade: dict[str, Any]) -> None:
-    """The release that mends a launch where no flags do, with the flags it takes."""
+    """The release under which the launch is safe where no flags make it so, with the flags it takes."""
     flags = shown_flags(upgrade["flags"])
     output.line(f"  fix (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
 
@@ -140,17 +136,17 @@ def rows(judgements: Sequence[Judgement]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    readers = list(dict.fromkeys(r for j in judgements for r in j.readers))
-    depths = ("first lost", "first wrong", "smallest cached")
-    for column in ("release", "verdict", *readers, *depths, "codes"):
+    producers = list(dict.fromkeys(p for j in judgements for p in j.producers))
+    depths = ("first not cached", "first wrong", "shortest reused")
+    for column in ("release", "verdict", *producers, *depths, "codes"):
         table.add_column(column)
     for j in judgements:
-        cells = [j.readers.get(reader, "-") for reader in readers]
+        cells = [j.producers.get(producer, "-") for producer in producers]
         numbers = (j.first_lost_depth, j.first_wrong_depth, j.smallest_cached)
         cells += ["-" if n is None else str(n) for n in numbers]
-        codes = " ".join(dict.fromkeys(f.code.id for f in j.findings)) or "-"
+        found = " ".join(dict.fromkeys(f.code.id for f in j.findings)) or "-"
         style = VERDICT_STYLE[j.verdict]
-        table.add_row(j.engine, f"[{style}]{j.verdict}[/{style}]", *cells, codes)
+        table.add_row(j.engine, f"[{style}]{j.verdict}[/{style}]", *cells, found)
     return table
 
 
@@ -178,8 +174,8 @@ def github(findings: Sequence[Finding], judged: int) -> list[str]:
 
 
 def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
-    """The findings as one SARIF 2.1.0 run; those that are waived are suppressed results."""
-    order = list(CODES)
+    """The findings as one SARIF 2.1.0 run; waived ones are suppressed results."""
+    order = list(codes())
     return {
         "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
@@ -200,7 +196,7 @@ def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    code = CODES[name]
+    code = codes()[name]
     rule: dict[str, Any] = {
         "id": code.id,
         "name": code.name,
@@ -208,10 +204,10 @@ def _rule(name: str) -> dict[str, Any]:
         "fullDescription": {"text": code.why or code.means},
         "defaultConfiguration": {"level": code.severity},
     }
-    if code.links:
-        rule["helpUri"] = code.links[0]
-    if code.accepted:
-        rule["help"] = {"text": f"Accepted: {code.accepted}."}
+    if code.upstream:
+        rule["helpUri"] = code.upstream[0]
+    if code.remedy:
+        rule["help"] = {"text": f"What to do: {code.remedy}."}
     return rule
 
 

@@ -1,4 +1,4 @@
-"""What `explain` and the catalogue tell of a finding code, told once."""
+"""What `explain` and the page of finding codes give of a code beside its meaning."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from generators.cases.codes import Code
 
 
 def example_of(code: Code) -> tuple[str, str] | None:
-    """The command lines of a code's example and of what to use instead."""
-    if code.example is None or code.instead is None:
+    """The command lines of a code's example and of a launch that has not the finding."""
+    if code.example is None:
         return None
-    release, launch = code.example
-    check = f"gridproof check --engine sglang=={release} --"
-    return f"{check} {launch}", f"{check} {code.instead}"
+    check = f"gridproof check --engine {code.example.requirement} --"
+    return f"{check} {code.example.launch}", f"{check} {code.example.instead}"
 
 
 def facts(code: Code) -> Iterator[tuple[str, str]]:
-    """A label and a sentence for each thing there is to say, the meaning apart."""
+    """A label and a text for each thing there is to know."""
     if code.why:
-        yield "why it is bad", code.why
-    if code.accepted:
-        yield "accepted", f"{code.accepted}."
+        yield "why it matters", code.why
+    if code.remedy:
+        yield "what to do", f"{code.remedy}."
     if code.theorem:
-        yield "theorem", f"a right design excludes it: {code.theorem}"
-    if code.links:
-        yield "upstream", " ".join(code.links)
+        yield "theorem", f"{code.theorem} (excludes it in a design that keeps to the rule)"
+    if code.upstream:
+        yield "upstream", " ".join(code.upstream)

@@ -1,18 +1,17 @@
-"""What `prove` found out, as a document and as a table."""
+"""The results of `prove`, as a document and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gridproof.reports.github import annotation, ten
 from gridproof.reports.smt_files import Certificate
+from spec.engine import SecondMethod, SecondVerdict
 from spec.prove import VERDICTS, Result
-from spec.sglang.drift.verdict import CLAIM, SecondVerdict
 
 PROVE_SCHEMA = "gridproof/prove/1"
-SECOND_METHOD = "Horn clauses (z3 Spacer)"
 _STYLE = {
     "proved": "green",
     "refuted": "red",
@@ -20,6 +19,30 @@ _STYLE = {
     "vacuous": "yellow",
     "error": "red",
 }
+
+
+@dataclass(frozen=True)
+class SecondResult:
+    """A second method of proof, and its verdict on a design."""
+
+    method: SecondMethod
+    verdict: SecondVerdict
+
+    def line(self) -> str:
+        """The verdict in a sentence."""
+        found = self.verdict
+        return f"{self.method.name}: {found.verdict} for {found.design} {found.assumes}: {self.method.claim}"
+
+    def document(self) -> dict[str, Any]:
+        """The verdict as JSON."""
+        return {
+            "method": self.method.name,
+            "claim": self.method.claim,
+            "design": self.verdict.design,
+            **self.verdict.facts,
+            "verdict": self.verdict.verdict,
+            "seconds": round(self.verdict.seconds, 4),
+        }
 
 
 def summary(results: Sequence[Result]) -> dict[str, int]:
@@ -32,11 +55,14 @@ def prove_document(
     solver: dict[str, str],
     second: dict[str, str] | None,
     certificates: Sequence[Certificate] | None = None,
-    second_method: SecondVerdict | None = None,
+    second_methods: Sequence[SecondResult] = (),
 ) -> dict[str, Any]:
-    """The results of `prove` as JSON; `proofs` stands in it where cvc5's proofs were asked for, `second_method`
-    where the whole family `life` was proved."""
-    document = {
+    """The results of `prove` as JSON, with `proofs` if cvc5's proofs were asked for.
+
+    `second_method` is there where an engine has one and the theorems of its family were proved; where several engines
+    have one, `second_methods` lists them.
+    """
+    document: dict[str, Any] = {
         "schema": PROVE_SCHEMA,
         "solver": solver,
         "theorems": [_theorem(result, second) for result in results],
@@ -44,15 +70,11 @@ def prove_document(
     }
     if certificates is not None:
         document["proofs"] = [asdict(certificate) for certificate in certificates]
-    if second_method is not None:
-        document["second_method"] = {
-            "method": SECOND_METHOD,
-            "claim": CLAIM,
-            "design": second_method.design,
-            "slots_hold": second_method.slots_hold,
-            "verdict": second_method.verdict,
-            "seconds": round(second_method.seconds, 4),
-        }
+    found = [second_method.document() for second_method in second_methods]
+    if len(found) == 1:
+        document["second_method"] = found[0]
+    elif found:
+        document["second_methods"] = found
     return document
 
 
@@ -62,6 +84,7 @@ def _theorem(result: Result, second: dict[str, str] | None) -> dict[str, Any]:
         opinion = {**second, "verdict": result.second_opinion}
     return {
         "id": result.theorem.id,
+        "engine": result.theorem.engine.name,
         "family": result.theorem.family,
         "claim": result.theorem.claim,
         "symbolic": list(result.symbolic),
@@ -84,12 +107,12 @@ def _theorem(result: Result, second: dict[str, str] | None) -> dict[str, Any]:
 
 
 def spelled(values: dict[str, int] | None) -> str:
-    """Values of parameters as a person reads them."""
+    """Values of parameters as text."""
     return ", ".join(f"{name} {value}" for name, value in (values or {}).items())
 
 
 def prove_table(results: Sequence[Result]) -> Any:
-    """One line a theorem: verdict, claim, hypotheses that are needed, designs it catches."""
+    """One row a theorem: its verdict, its id, how many hypotheses are needed, the designs it refutes."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_edge=False)
@@ -105,9 +128,13 @@ def prove_table(results: Sequence[Result]) -> Any:
             f"[{style}]{result.verdict}[/{style}]",
             result.theorem.id,
             hypotheses,
-            ", ".join(r.design.removeprefix("sglang-") for r in result.refutes) or "-",
+            ", ".join(_short(result, r.design) for r in result.refutes) or "-",
         )
     return table
+
+
+def _short(result: Result, design: str) -> str:
+    return design.removeprefix(f"{result.theorem.engine.name}-")
 
 
 def details(result: Result) -> list[str]:
@@ -116,7 +143,11 @@ def details(result: Result) -> list[str]:
     if result.witness:
         lines.append(f"  its hypotheses hold together at {spelled(result.witness)}")
     for h in result.hypotheses:
-        fails = f": without it false at {spelled(h.counterexample)}" if h.counterexample else ""
+        fails = (
+            f": without it the theorem is false at {spelled(h.counterexample)}"
+            if h.counterexample
+            else ""
+        )
         lines.append(f"  {h.name} is {h.status}{fails}")
     lines += [f"  {r.design} fails at {spelled(r.counterexample)}" for r in result.refutes]
     return lines
@@ -132,14 +163,8 @@ def explanations(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def second_method_line(found: SecondVerdict) -> str:
-    """What the second method says, in a sentence."""
-    slots = "whose slots hold" if found.slots_hold else "whose slots are overwritten"
-    return f"{SECOND_METHOD}: {found.verdict} of {found.design} {slots}: {CLAIM}"
-
-
 def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[str]:
-    """How many proofs cvc5 gave, and for each that cannot be checked to the end, why."""
+    """How many proofs cvc5 gave, and for each that cannot be checked completely the reason."""
     given = sum(c.steps > 0 for c in certificates)
     steps, trusted = sum(c.steps for c in certificates), sum(c.trusted for c in certificates)
     size = sum(c.size for c in certificates)
@@ -151,9 +176,9 @@ def certificate_lines(certificates: Sequence[Certificate], folder: str) -> list[
 def github_lines(
     results: Sequence[Result],
     certificates: Sequence[Certificate] = (),
-    second_method: SecondVerdict | None = None,
+    second_methods: Sequence[SecondResult] = (),
 ) -> list[str]:
-    """GitHub workflow commands: the summary first, then one line for what is not proved or certified, ten at most."""
+    """GitHub workflow commands: the summary, then a line for each theorem not proved or certified; ten at most."""
     counts = summary(results)
     total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
     faults = {
@@ -162,7 +187,7 @@ def github_lines(
         if r.verdict != "proved"
     }
     faults |= {c.obligation: c.fault() for c in certificates if not c.complete}
-    if second_method is not None and second_method.verdict != "proved":
-        faults["second method"] = second_method_line(second_method)
+    wrong = [s for s in second_methods if s.verdict.verdict != "proved"]
+    faults |= {f"second method of {s.verdict.design}": s.line() for s in wrong}
     head = annotation("error" if faults else "note", "gridproof prove", total)
     return ten(head, [annotation("error", name, why) for name, why in faults.items()])

@@ -35,7 +35,7 @@ class Filed:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What came of asking cvc5 for a proof: its steps, how many it takes on trust, its size (bytes); no steps: none.
+    """cvc5's proof of an obligation: its steps, how many of them are on trust, its size (bytes); no steps: no proof.
 
     `file` and `reference` are paths in the folder of proofs.
     """
@@ -60,7 +60,7 @@ class Certificate:
 
 
 def of_results(results: Iterable[Result]) -> list[Filed]:
-    """The obligations of theorems: what was refuted of each, or left open."""
+    """The obligations of theorems: the queries that were refuted, or left open."""
     return [Filed(Path(q.name), q) for result in results for q in result.queries]
 
 
@@ -81,7 +81,7 @@ def export(folder: Path, obligations: Iterable[Filed]) -> None:
 def certify(
     output: Output, folder: Path, obligations: Sequence[Filed], limits: Limits
 ) -> list[Certificate]:
-    """Write each obligation and cvc5's proof of it; a proof that an earlier run left goes where there is none now."""
+    """Write each obligation and cvc5's proof of it; without a proof, remove the one that an earlier run left."""
     certificates = []
     with progress(output, "proofs") as show:
         for done, obligation in enumerate(obligations):
@@ -112,10 +112,10 @@ def _certify(folder: Path, obligation: Filed, limits: Limits) -> Certificate:
 def remove_left_over(
     folder: Path, obligations: Iterable[Filed], kept: Collection[str]
 ) -> list[Path]:
-    """Remove what an earlier run wrote here and this one would not; the paths.
+    """Remove the files that an earlier run wrote here and this one would not; their paths.
 
-    A proof and its reference file go together, and only where both read as written here.  Those of the obligations
-    stay, and those whose name is `kept`.
+    A proof and its reference file go together, and only where both read as written here.  The files of the
+    obligations stay, and those whose name is in `kept`.
     """
     written = {obligation.file(folder, ".cpc") for obligation in obligations}
     removed: list[Path] = []
@@ -128,7 +128,7 @@ def remove_left_over(
 
 
 def _proofs_in(folder: Path) -> Iterator[Path]:
-    """The proofs in a folder that begin, as does the reference file beside each, in the way that is written here."""
+    """The proofs in a folder that begin, like the reference file beside each, as this module writes them."""
     for path in sorted([*folder.glob("*.cpc"), *folder.glob(f"{LEMMA_FOLDER}/*.cpc")]):
         reference = path.with_suffix(".smt2")
         names = {path.stem, path.stem.replace("-", " ")}

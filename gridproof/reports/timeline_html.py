@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from generators.cases.codes import CODES
+from generators.cases.codes import code_named
 from generators.explain.timeline import Timeline
 
 WIDTH, LEFT = 960, 96
@@ -39,7 +39,7 @@ def _rows(told: Timeline) -> dict[str, int]:
 
 
 def _drawn(told: Timeline) -> dict[str, Any]:
-    code = CODES.get(told.case.code)
+    code = code_named(told.case.code)
     return {
         "case": told.case,
         "engine": told.engine,

@@ -1,4 +1,4 @@
-"""The witnesses that proofs about a configuration rest on, computed and checked for those that are judged."""
+"""Computes and checks the Bezout witnesses whose existence the proofs assume, for the configurations judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spec.numbers import Number
 from spec.sglang.releases import Design, current
 from spec.sglang.rules import grids
 
-READERS = ("extend", "decode", "verify", "flush", "window")
+PRODUCERS = ("extend", "decode", "verify", "flush", "window")
 
 
 def pairs(design: Design, c: Any) -> list[tuple[Number, Number]]:
@@ -19,12 +19,12 @@ def pairs(design: Design, c: Any) -> list[tuple[Number, Number]]:
         (grids.cache_chunk_size(c), page),
         (grids.checkpoint_grid(c), grids.track_interval(c)),
     ]
-    rules = dict.fromkeys(getattr(design, f"{reader}_grid") for reader in READERS)
+    rules = dict.fromkeys(getattr(design, f"{producer}_grid") for producer in PRODUCERS)
     return of_grids + [(current(rule)(c), page) for rule in rules]
 
 
 def unwitnessed(design: Design, c: Any) -> list[tuple[int, int]]:
-    """Pairs whose lcm or gcd is not what the proofs say: there are none, or Euclid was wrong."""
+    """Pairs whose lcm or gcd is not the one of the proofs: none, by Euclid."""
     return [pair for a, b in pairs(design, c) for pair in _unwitnessed(a, b)]
 
 
@@ -48,6 +48,6 @@ def _distinct(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def require(design: Design, c: Any) -> None:
-    """Refuse to judge a configuration, or an array of them, without the witnesses that proofs about it rest on."""
+    """Raise an error for a configuration, or an array of them, that lacks the witnesses its proofs assume."""
     if found := unwitnessed(design, c):
         raise RuntimeError(f"no Bezout witnesses for {found[:10]}, on which the theorems rest")

@@ -1,4 +1,4 @@
-"""What a design does to one checkpoint: the depth it records, the tokens its state has consumed, the node it hangs on."""
+"""What a design does with one checkpoint: the depth recorded, the tokens its state has consumed, the node it gets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from spec.sglang.rules import extend, grids, verify
 class Checkpoint:
     """One checkpoint: whether it is wanted, whether the engine's assertion passes, and the two depths that must agree.
 
-    `recorded` is the depth (tokens) the engine books it under, `state` the tokens its state has consumed, `key_length`
-    the tokens it is hung under; None: those recorded.
+    `recorded` is the depth (tokens) that the engine takes it to have, `state` the tokens its state has consumed,
+    `key_length` the tokens of the key it is inserted under; None: as many as recorded.
     """
 
     wanted: Truth
@@ -67,7 +67,7 @@ def extend_checkpoint(design: Design, c: Any, prefix: Number, end: Number) -> Ch
 def branching_checkpoint(
     design: Design, c: Any, prefix: Number, end: Number, point: Number
 ) -> Checkpoint:
-    """The checkpoint of such an extend that is told of a branching point; wanted where it keeps that one."""
+    """The checkpoint of such an extend at a branching point (tokens); wanted where the extend keeps that one."""
     ordinary = extend_checkpoint(design, c, prefix, end)
     stride, chunk = current(design.extend_row_stride)(c), grids.cache_chunk_size(c)
     tracked = extend.tracked_length(stride, prefix, end, ordinary.recorded)
@@ -95,7 +95,7 @@ def flushed_checkpoint(design: Design, c: Any, seq_len: Number) -> Checkpoint:
 def verify_checkpoint(design: Design, c: Any, pre: Number, accepted: Number) -> Checkpoint:
     """The checkpoint of a verify that commits `accepted` tokens after depth `pre` (tokens)."""
     grid = design.grid("verify", c)
-    sees = c.speculative_algorithm not in design.blind_verifiers
+    sees = c.speculative_algorithm not in design.algorithms_without_checkpoints
     step = current(design.verify_saved_step)(grid, pre, accepted)
     return Checkpoint(
         wanted=both(sees, current(design.verify_crosses)(grid, pre, accepted)),
@@ -116,7 +116,7 @@ def verify_label(
 
 
 def node_of(design: Design, c: Any, checkpoint: Checkpoint) -> Number:
-    """Depth (tokens) of the node the checkpoint hangs on; 0 where none can hold it or the guard refuses it."""
+    """Depth (tokens) of the node that gets the checkpoint; 0 where no node can have it or the guard refuses it."""
     page = grids.tree_page(c)
     key = checkpoint.recorded if checkpoint.key_length is None else checkpoint.key_length
     node = current(design.node_depth)(page, key, checkpoint.recorded)
@@ -124,6 +124,6 @@ def node_of(design: Design, c: Any, checkpoint: Checkpoint) -> Number:
 
 
 def misplaced(design: Design, c: Any, checkpoint: Checkpoint) -> Truth:
-    """Whether the checkpoint ends on a node whose depth is not the depth of its state."""
+    """Whether the checkpoint is inserted under a wrong prefix: at a node whose depth is not its state's."""
     node = node_of(design, c, checkpoint)
     return both(checkpoint.saved, node > 0, node != checkpoint.state)

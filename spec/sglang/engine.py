@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.engine import Engine, Field
+from spec.engine import Engine, Field, SecondMethod
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, design_named
 from spec.sglang.rules import grids
 from spec.theorem import Library
 
@@ -20,6 +21,7 @@ FIELDS = (
         "tokens",
         1,
         symbolic=True,
+        short="page",
     ),
     Field(
         "dcp_size",
@@ -29,6 +31,7 @@ FIELDS = (
         "ranks",
         1,
         symbolic=True,
+        short="dcp",
     ),
     Field(
         "mamba_track_interval",
@@ -38,6 +41,7 @@ FIELDS = (
         "tokens",
         1,
         symbolic=True,
+        short="interval",
     ),
     Field(
         "speculative_num_draft_tokens",
@@ -52,8 +56,9 @@ FIELDS = (
         "speculative_algorithm",
         str,
         _D.speculative_algorithm,
-        "speculative algorithm, such as EAGLE",
+        "EAGLE, NEXTN, DSPARK, DFLASH, ...",
         may_be_none=True,
+        example="EAGLE or DSPARK",
     ),
     Field(
         "chunked_prefill_size",
@@ -68,18 +73,19 @@ FIELDS = (
         "strategy",
         str,
         _D.strategy,
-        "how the slots of a request's checkpoints are kept",
+        "extra_buffer, extra_buffer_lazy, no_buffer",
         choices=STRATEGIES,
     ),
-    Field("overlap", bool, _D.overlap, "whether the overlap scheduler is on"),
+    Field("overlap", bool, _D.overlap, "overlap scheduler: on, off"),
     Field(
         "mamba_chunk_size",
         int,
         _D.mamba_chunk_size,
-        "chunk of the model's prefill kernels",
+        "chunk of the model's kernels in tokens",
         "tokens",
         1,
         symbolic=True,
+        short="chunk",
     ),
     Field(
         "recurrence",
@@ -93,7 +99,7 @@ FIELDS = (
         "page_size_given",
         bool,
         _D.page_size_given,
-        "whether the launch gives --page-size, so that its guard is evaluated",
+        "whether the launch gives --page-size",
     ),
 )
 
@@ -115,6 +121,12 @@ def _library() -> Library:
     return LIBRARY
 
 
+def _second_method() -> SecondMethod:
+    from spec.sglang.drift.verdict import METHOD
+
+    return METHOD
+
+
 ENGINE = Engine(
     name="sglang",
     releases=RELEASES,
@@ -124,6 +136,7 @@ ENGINE = Engine(
     proposals=PROPOSALS,
     geometry=geometry,
     library=_library,
+    second_method=_second_method,
     examples={
         "launch": "sglang serve --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8",
         "domain": "--page-size 64 --dcp-size 8",
@@ -131,3 +144,6 @@ ENGINE = Engine(
         "code": "GP101",
     },
 )
+
+
+FIELD_NAMES = ENGINE.field_names

@@ -14,7 +14,7 @@ _NO_SPECULATION_MIXES = ("0.5.17", "0.5.18")
 def mixing_is_possible(release: str, c: Any) -> bool:
     """Whether running requests share batches with pieces of prompts where `--enable-mixed-chunk` is given.
 
-    An algorithm that is not said may be any.
+    An algorithm that is not given may be any.
 
     Source: SGLang 0.5.17 to 0.5.23, `arg_groups/speculative_hook.py`.
     """

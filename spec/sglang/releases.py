@@ -1,23 +1,19 @@
-"""Every modelled release of SGLang as one named design: which rule each reader uses."""
+"""The modelled releases of SGLang: the oldest in full, each later one by what it changes against the one before it.
+
+A new release is one entry at the end of `CHANGES`; `docs/adding-a-release.md` lists what else it touches.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.engine import Guard, UnknownDesign
-from spec.sglang.configuration import GUARDS, LAZY_IS_NOT_DFLASH
+from spec.sglang.guards import GUARDS, LAZY_IS_NOT_DFLASH
+from spec.sglang.proposals import PROPOSALS
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
-
-RELEASES = ("0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
-NEWEST = RELEASES[-1]
-
-
-def model_chunk(c):
-    """Tokens between the rows of intermediate states as the kernels write them."""
-    return c.mamba_chunk_size
 
 
 @dataclass(frozen=True)
@@ -34,72 +30,71 @@ ABSOLUTE = ExtendRule("absolute", extend.absolute_depth, extend.absolute_donates
 
 
 def current(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that stands under this rule's name now, so that one replaced at run time is the one used."""
+    """The function that now bears this rule's name in its module, so that a rule replaced at run time is used."""
     module = sys.modules.get(rule.__module__)
     return getattr(module, rule.__name__, rule)
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which rule each reader uses: a function that stands under the field's name in `rules/`, with its arguments.
+    """Which rule each producer of checkpoints uses: a function of `rules/` in the field of its purpose.
 
-    The grid rules take a configuration and give tokens.  `blind_verifiers`: speculative algorithms whose worker never
-    sees a crossing, so that verify saves nothing.  `swap` to `undoes_mixed_allocations` are rules of the ping-pong
-    slots, see `life.py`.
+    The grid rules take a configuration and give tokens.  `algorithms_without_checkpoints`: speculative algorithms whose
+    verify saves no state.  `swap` to `undoes_mixed_allocations` are rules of the ping-pong slots, see `slot_buffer.py`.
     """
 
     name: str
     release: str
-    extend_grid: Callable[..., Any] = grids.checkpoint_grid
-    extend_rule: ExtendRule = RELATIVE
-    extend_rule_under_dcp: ExtendRule = ABSOLUTE
-    extend_row_stride: Callable[..., Any] = model_chunk
-    extend_assertion: Callable[..., Any] = extend.offset_is_on_the_chunk
-    extend_state: Callable[..., Any] = extend.state_depth
-    branching_point: Callable[..., Any] = lookup.branching_point
-    branching_kept: Callable[..., Any] = extend.keeps_branching_point
-    decode_grid: Callable[..., Any] = grids.track_grid
-    decode_snapshots: Callable[..., Any] = decode.snapshot_step
-    decode_state: Callable[..., Any] = decode.snapshot_depth
-    verify_grid: Callable[..., Any] = grids.track_grid
-    verify_crosses: Callable[..., Any] = verify.crosses
-    verify_point: Callable[..., Any] = verify.tracking_point
-    verify_saved_step: Callable[..., Any] = verify.saved_step
-    verify_plans: Callable[..., Any] = slots.a_verify_may_cross
-    flush_grid: Callable[..., Any] = grids.track_interval
-    flush_state: Callable[..., Any] = flush.flushed_depth
-    window_grid: Callable[..., Any] = grids.track_interval
-    insert_guard: Callable[..., Any] = insert.accepts_any_depth
-    node_depth: Callable[..., Any] = insert.node_depth
-    node_keeps: Callable[..., Any] = tree.kept
-    split_above: Callable[..., Any] = tree.left_above
-    split_below: Callable[..., Any] = tree.left_below
-    eviction_leaves: Callable[..., Any] = tree.left_evicted
-    longest_given: Callable[..., Any] = lookup.longest_given
-    swap: Callable[..., Any] = slots.swap_follows_the_lookahead
-    label: Callable[..., Any] = slots.label_of_the_completed_step
-    verify_label_start: Callable[..., Any] = slots.label_counts_the_retained
-    finish_depth: Callable[..., Any] = slots.label_within_the_key
-    key_ends_at_the_stop: bool = True
-    stores_the_kept_entry: bool = True
-    failure_forgets_the_label: bool = True
-    fallback_slot: bool = True
-    skips_rows_of_the_finished: bool = True
-    writes_mixed_prompts: bool = True
-    undoes_mixed_allocations: bool = True
-    tree_core: str = "rust"
-    tree_cores: tuple[str, ...] = ("python", "rust")
-    blind_verifiers: frozenset[str] = frozenset()
-    guards: tuple[Guard, ...] = GUARDS
+    extend_grid: Callable[..., Any]
+    extend_rule: ExtendRule
+    extend_rule_under_dcp: ExtendRule
+    extend_row_stride: Callable[..., Any]
+    extend_assertion: Callable[..., Any]
+    extend_state: Callable[..., Any]
+    branching_point: Callable[..., Any]
+    branching_kept: Callable[..., Any]
+    decode_grid: Callable[..., Any]
+    decode_snapshots: Callable[..., Any]
+    decode_state: Callable[..., Any]
+    verify_grid: Callable[..., Any]
+    verify_crosses: Callable[..., Any]
+    verify_point: Callable[..., Any]
+    verify_saved_step: Callable[..., Any]
+    verify_plans: Callable[..., Any]
+    flush_grid: Callable[..., Any]
+    flush_state: Callable[..., Any]
+    window_grid: Callable[..., Any]
+    insert_guard: Callable[..., Any]
+    node_depth: Callable[..., Any]
+    node_keeps: Callable[..., Any]
+    split_above: Callable[..., Any]
+    split_below: Callable[..., Any]
+    eviction_leaves: Callable[..., Any]
+    longest_given: Callable[..., Any]
+    swap: Callable[..., Any]
+    label: Callable[..., Any]
+    verify_label_start: Callable[..., Any]
+    finish_depth: Callable[..., Any]
+    key_ends_at_the_stop: bool
+    stores_the_kept_entry: bool
+    failure_forgets_the_label: bool
+    fallback_slot: bool
+    skips_rows_of_the_finished: bool
+    writes_mixed_prompts: bool
+    undoes_mixed_allocations: bool
+    tree_core: str
+    tree_cores: tuple[str, ...]
+    algorithms_without_checkpoints: frozenset[str]
+    guards: tuple[Guard, ...]
 
     engine = "sglang"
 
-    def grid(self, reader: str, c: Any) -> Any:
-        """The grid (tokens) that `reader` (extend, decode, verify, flush or window) uses in configuration `c`."""
-        return current(getattr(self, f"{reader}_grid"))(c)
+    def grid(self, producer: str, c: Any) -> Any:
+        """The grid (tokens) that `producer` (extend, decode, verify, flush or window) uses in configuration `c`."""
+        return current(getattr(self, f"{producer}_grid"))(c)
 
     def summary(self) -> dict[str, str]:
-        """What each reader uses, by the names of the rules."""
+        """Which rules the design consists of, by their names."""
         plain, dcp = self.extend_rule.name, self.extend_rule_under_dcp.name
         forgets = "forgets" if self.failure_forgets_the_label else "keeps"
         return {
@@ -109,7 +104,7 @@ class Design:
             "extend_assertion": self.extend_assertion.__name__,
             "decode_grid": self.decode_grid.__name__,
             "verify_grid": self.verify_grid.__name__,
-            "verify_saves_nothing": ", ".join(sorted(self.blind_verifiers)) or "-",
+            "verify_saves_nothing": ", ".join(sorted(self.algorithms_without_checkpoints)) or "-",
             "flush_grid": self.flush_grid.__name__,
             "window_grid": self.window_grid.__name__,
             "insert_guard": self.insert_guard.__name__,
@@ -127,63 +122,185 @@ class Design:
         }
 
 
-def _releases() -> dict[str, Design]:
-    newest = Design(name=f"sglang-{NEWEST}", release=NEWEST)
+@dataclass(frozen=True)
+class Change:
+    """A change of behaviour: what is so from its release on, where that was read, the fields of `Design` it changes."""
 
-    def earlier(release: str, than: Design, **changes: Any) -> Design:
-        return replace(than, name=f"sglang-{release}", release=release, **changes)
-
-    v22 = earlier("0.5.22", newest, writes_mixed_prompts=False, undoes_mixed_allocations=False)
-    v21 = earlier(
-        "0.5.21",
-        v22,
-        verify_label_start=slots.label_counts_the_accepted,
-        key_ends_at_the_stop=False,
-        finish_depth=slots.label_cut_to_the_key,
-        failure_forgets_the_label=False,
-        fallback_slot=False,
-        skips_rows_of_the_finished=False,
-    )
-    v20 = earlier("0.5.20", v21, extend_rule_under_dcp=RELATIVE, tree_core="python")
-    # DFLASH compared a length with itself until PR 37818.
-    v19 = earlier("0.5.19", v20, blind_verifiers=frozenset({"DFLASH"}))
-    v18 = earlier(
-        "0.5.18",
-        v19,
-        tree_cores=("python",),
-        decode_grid=grids.track_interval,
-        verify_grid=grids.track_interval,
-        extend_row_stride=grids.cache_chunk_size,
-        extend_assertion=extend.depth_is_on_the_chunk,
-    )
-    v17 = earlier(
-        "0.5.17",
-        v18,
-        extend_grid=grids.cache_chunk_size,
-        label=slots.label_of_the_launched_length,
-        stores_the_kept_entry=False,
-        guards=(*GUARDS, LAZY_IS_NOT_DFLASH),
-    )
-    return {d.name: d for d in (v17, v18, v19, v20, v21, v22, newest)}
+    effect: str
+    source: str
+    fields: dict[str, Any]
 
 
-def with_insert_guard(design: Design) -> Design:
-    """The insert-time guard as a proposal: a state whose recorded depth no node can name is dropped."""
-    return replace(design, name=f"{design.name}+insert-guard", insert_guard=insert.depth_has_a_node)
+def change(effect: str, source: str, **fields: Any) -> Change:
+    """A change that gives these fields of a design other values."""
+    return Change(effect, source, fields)
 
 
-def with_completed_swap(design: Design) -> Design:
-    """A proposal: the ping-pong slots are swapped when a boundary step completes, whatever was launched ahead."""
-    return replace(
-        design, name=f"{design.name}+completed-swap", swap=slots.swap_follows_the_completed_step
-    )
+OLDEST = Design(
+    name="sglang-0.5.17",
+    release="0.5.17",
+    extend_grid=grids.cache_chunk_size,
+    extend_rule=RELATIVE,
+    extend_rule_under_dcp=RELATIVE,
+    extend_row_stride=grids.cache_chunk_size,
+    extend_assertion=extend.depth_is_on_the_chunk,
+    extend_state=extend.state_depth,
+    branching_point=lookup.branching_point,
+    branching_kept=extend.keeps_branching_point,
+    decode_grid=grids.track_interval,
+    decode_snapshots=decode.snapshot_step,
+    decode_state=decode.snapshot_depth,
+    verify_grid=grids.track_interval,
+    verify_crosses=verify.crosses,
+    verify_point=verify.tracking_point,
+    verify_saved_step=verify.saved_step,
+    verify_plans=slots.a_verify_may_cross,
+    flush_grid=grids.track_interval,
+    flush_state=flush.flushed_depth,
+    window_grid=grids.track_interval,
+    insert_guard=insert.accepts_any_depth,
+    node_depth=insert.node_depth,
+    node_keeps=tree.kept,
+    split_above=tree.left_above,
+    split_below=tree.left_below,
+    eviction_leaves=tree.left_evicted,
+    longest_given=lookup.longest_given,
+    swap=slots.swap_follows_the_lookahead,
+    label=slots.label_of_the_launched_length,
+    verify_label_start=slots.label_counts_the_accepted,
+    finish_depth=slots.label_cut_to_the_key,
+    key_ends_at_the_stop=False,
+    stores_the_kept_entry=False,
+    failure_forgets_the_label=False,
+    fallback_slot=False,
+    skips_rows_of_the_finished=False,
+    writes_mixed_prompts=False,
+    undoes_mixed_allocations=False,
+    tree_core="python",
+    tree_cores=("python",),
+    algorithms_without_checkpoints=frozenset({"DFLASH"}),
+    guards=(*GUARDS, LAZY_IS_NOT_DFLASH),
+)
 
-
-PROPOSALS: dict[str, Callable[[Design], Design]] = {
-    "insert-guard": with_insert_guard,
-    "completed-swap": with_completed_swap,
+CHANGES: dict[str, tuple[Change, ...]] = {
+    "0.5.18": (
+        change(
+            "an extend donates only depths that a node of the widened tree page can have",
+            "PR 34808; mem_cache/kv_cache_builder.py",
+            extend_grid=grids.checkpoint_grid,
+        ),
+        change(
+            "a result labels the boundary of its own step, not of the length launched so far",
+            "PR 29792; managers/scheduler_components/batch_result_processor.py",
+            label=slots.label_of_the_completed_step,
+        ),
+        change(
+            "the entry to donate is stored, no longer derived from the next one",
+            "PR 33477; managers/scheduler_components/batch_result_processor.py",
+            stores_the_kept_entry=True,
+        ),
+        change(
+            "lazy slots work with DFLASH",
+            "server_args.py",
+            guards=GUARDS,
+        ),
+    ),
+    "0.5.19": (
+        change(
+            "decode and verify snapshot only at depths that a node of the widened tree page can have",
+            "PR 35412; mem_cache/kv_cache_builder.py",
+            decode_grid=grids.track_grid,
+            verify_grid=grids.track_grid,
+        ),
+        change(
+            "the row of an extend's state is counted in the model's chunks, as the kernels write them",
+            "layers/attention/hybrid_linear_attn_backend.py",
+            extend_row_stride=grids.model_chunk,
+        ),
+        change(
+            "an extend's assertion asks for whole chunks behind its prefix, not for a depth on the chunk",
+            "PR 36005",
+            extend_assertion=extend.offset_is_on_the_chunk,
+        ),
+        change(
+            "the radix tree has a second core, in Rust",
+            "mem_cache/unified_radix_cache.py",
+            tree_cores=("python", "rust"),
+        ),
+    ),
+    "0.5.20": (
+        change(
+            "a verify of DFLASH sees that it crosses a boundary; before, it compared a length with itself",
+            "PR 37818",
+            algorithms_without_checkpoints=frozenset(),
+        ),
+    ),
+    "0.5.21": (
+        change(
+            "under DCP an extend counts its grid from the first token, not from its prefix",
+            "PR 39115",
+            extend_rule_under_dcp=ABSOLUTE,
+        ),
+        change(
+            "the tree's core is the one in Rust unless another is asked for",
+            "environ.py (SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND)",
+            tree_core="rust",
+        ),
+    ),
+    "0.5.22": (
+        change(
+            "a verify that a grammar ends looks for a boundary among the tokens that are kept",
+            "managers/scheduler_components/batch_result_processor.py",
+            verify_label_start=slots.label_counts_the_retained,
+        ),
+        change(
+            "the key of a finished request ends with its stop token",
+            "mem_cache/unified_cache/components/mamba.py",
+            key_ends_at_the_stop=True,
+        ),
+        change(
+            "a label beyond the key is not cut to it: the checkpoint before it is donated, from the other slot",
+            "mem_cache/unified_cache/components/mamba.py (_select_finished_checkpoint)",
+            finish_depth=slots.label_within_the_key,
+            fallback_slot=True,
+        ),
+        change(
+            "where no second lazy slot can be had, the label of the state that is overwritten is forgotten",
+            "managers/schedule_batch.py (mamba_lazy_prealloc_at_boundary)",
+            failure_forgets_the_label=True,
+        ),
+        change(
+            "a verify launched behind the end of its request writes no state",
+            "managers/schedule_batch.py",
+            skips_rows_of_the_finished=True,
+        ),
+    ),
+    "0.5.23": (
+        change(
+            "a prompt in one batch with other requests' steps writes the checkpoint that it labels",
+            "managers/schedule_batch.py (mix_with_running)",
+            writes_mixed_prompts=True,
+        ),
+        change(
+            "a lazy slot taken for a boundary step in a mixed batch is given back",
+            "managers/schedule_batch.py (mamba_lazy_undo_prealloc_at_boundary)",
+            undoes_mixed_allocations=True,
+        ),
+    ),
 }
-DESIGNS: dict[str, Design] = _releases()
+RELEASES = (OLDEST.release, *CHANGES)
+NEWEST = RELEASES[-1]
+
+
+def _designs() -> Iterator[Design]:
+    yield (design := OLDEST)
+    for release, changes in CHANGES.items():
+        fields = {name: value for one in changes for name, value in one.fields.items()}
+        design = replace(design, name=f"sglang-{release}", release=release, **fields)
+        yield design
+
+
+DESIGNS: dict[str, Design] = {design.name: design for design in _designs()}
 CURRENT = DESIGNS[f"sglang-{NEWEST}"]
 
 
@@ -200,18 +317,3 @@ def design_named(name: str) -> Design:
             )
         design = PROPOSALS[proposal](design)
     return design
-
-
-def design_of_engine(requirement: str) -> Design:
-    """The design of an engine requirement: `sglang==0.5.18`, or `sglang` for the newest modelled release."""
-    engine, separator, release = requirement.partition("==")
-    if engine.strip() != "sglang":
-        raise UnknownDesign(
-            f"unknown engine {requirement!r}: accepted are 'sglang' and 'sglang==RELEASE'"
-        )
-    release = release.strip() if separator else NEWEST
-    if release not in RELEASES:
-        raise UnknownDesign(
-            f"unknown release {release!r} of sglang: the modelled ones are {', '.join(RELEASES)}"
-        )
-    return DESIGNS[f"sglang-{release}"]

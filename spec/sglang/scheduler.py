@@ -1,11 +1,10 @@
 """A request between its events: the passes launched for it, the results known, what it has donated.
 
-An event is what a scheduler can do next: launch a chunk of the prompt, decode steps or a verify, put another
-request's batch in between, mix a chunk of another prompt into the next step's batch, run out of slots, let the request
-finish.  Under the overlap scheduler a pass is launched
-before the result of the one before it is processed; an other batch in between lets the last result be processed with
-nothing launched ahead.  What an event does to the slots is said in `life.py`; here is only the order, on plain
-integers.  All lengths are tokens from the start of the sequence.
+An event is what a scheduler can do next: launch a chunk of the prompt, decode steps or a verify, run another request's
+batch in between, mix a chunk of another prompt into the next step's batch, run out of slots, or let the request finish.
+Under the overlap scheduler a pass is launched before the result of the pass before it is processed; if another
+request's batch runs in between, the previous result is processed with no step in flight.  `slot_buffer.py` defines what
+an event does to the slots; here is only the order of events, on plain integers.  All lengths are tokens from the start of the sequence.
 Source: SGLang 0.5.17 to 0.5.23, `managers/scheduler.py` (`event_loop_overlap`, `event_loop_normal`,
 `stash_chunked_request`), `managers/scheduler_components/batch_result_processor.py`.
 """
@@ -86,7 +85,7 @@ class Request:
 
 
 def as_few_as_accept(tokens: int, most: int) -> Iterator[int]:
-    """What each of the fewest verifies accepts that accept so many tokens together: full ones, and the rest last."""
+    """The tokens that each verify accepts if as few verifies as possible accept `tokens`: full ones, then the rest."""
     full, rest = divmod(tokens, most)
     yield from repeat(most, full)
     if rest:
@@ -109,7 +108,7 @@ class Scheduler:
     def extend(self, r: Request, end: int, branching: int | None = None) -> Request:
         """Launch the prompt up to `end`; where a chunk of it went before, that one's checkpoint is donated first.
 
-        `branching`: the depth at which the request was told to keep a state.
+        `branching`: the branching point (tokens) at which the request has to keep a state, if it has one.
         """
         r = self._settled(r, 0)
         if branching is None:
@@ -151,7 +150,7 @@ class Scheduler:
         return self._launched(r, launched, checkpoint)
 
     def verify_on(self, r: Request, tokens: int) -> Request:
-        """Launch as few verifies as accept so many tokens together: full ones, and the rest of them last."""
+        """Launch as few verifies as can accept `tokens` tokens together: full ones, then one of the rest."""
         most, to = int(self.c.speculative_num_draft_tokens), r.length + tokens
         while r.length < to:
             r = self._past_idle_verifies(r, to)
@@ -227,7 +226,7 @@ class Scheduler:
         return replace(self._donating(r, donated), slots=slots, waiting=())
 
     def _of_verifies(self, rule: str, *arguments: Any) -> Any:
-        """What a rule of verifies in `life.py` gives; a search may keep it, since the same is asked again and again."""
+        """The result of a rule of verifies in `slot_buffer.py`; a search may cache it, as the same is asked repeatedly."""
         return getattr(slot_buffer, rule)(self.design, self.c, *arguments)
 
     def _step_completed(
@@ -267,7 +266,7 @@ class Scheduler:
         return self._settled(r, 0 if r.alone else self.ahead)
 
     def _settled(self, r: Request, most: int) -> Request:
-        """The request with results processed, the oldest first, until at most so many are waiting."""
+        """The request with results processed, the oldest first, until at most `most` are waiting."""
         while len(r.waiting) > most:
             r = self._result(r)
         return r

@@ -1,4 +1,4 @@
-"""A request's life between admission and finish: what its checkpoint slots hold, and what it donates.
+"""The ping-pong slots of a request from admission to finish: what they hold after each event, and what is donated.
 
 Each event is a function from the slots before it to the slots after it, written with the arithmetic of
 `spec.numbers`.  An *entry* is an index of the ping-pong buffer, 0 or 1.  Steps are decode steps; with speculation

@@ -1,6 +1,6 @@
-"""A trace as a case tells it, acted out by the scheduler: the request after each pass and at its end.
+"""Runs the events of a case on the scheduler: the request after each pass and at its end.
 
-What an event does is said in `request.py`; here is only how a trace spells it.
+`scheduler.py` defines what an event does; here is only how a case writes events down.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SERVED = (
 
 
 class BadTrace(ValueError):
-    """Events that are not the life of one request; says which of them, and why."""
+    """Events that one request cannot have in this order; the message names the event and the reason."""
 
 
 class Event(Protocol):
@@ -46,9 +46,9 @@ def after_each(
     """For each event the request after each pass that it launches, or after the end; an assertion that stops it is the last.
 
     Steps between which nothing is written, labelled or swapped are one pass.  A `verify` of more tokens than one
-    accepts is as few as can be.  A `result` in front of the finish says how many tokens of its verify are kept: up to
-    a stop token or, with `grammar`, up to where the grammar ends.  A trace need not tell of the step in flight behind
-    the result that ends it.  Raises `BadTrace`.
+    accepts is as few as can be.  A `result` before the finish gives how many tokens of its verify are kept: up to a stop
+    token or, with `grammar`, up to where the grammar ends.  A trace may leave out the step in flight behind the result
+    that ends the request.  Raises `BadTrace`.
     """
     request, retained, finished = scheduler.admit(), None, False
     for event in events:
@@ -111,7 +111,7 @@ def _passes(scheduler: Scheduler, r: Request, event: Event) -> Iterator[Request]
 
 
 def _extended(scheduler: Scheduler, r: Request, event: Event) -> Request:
-    """The request after an extend; one that wrote another state than its own was told to keep it for another prompt."""
+    """The request after an extend; if another state than its usual one was written, that is of a branching point."""
     after, wrote = scheduler.extend(r, event.seq_len), getattr(event, "snapshot_depth", None)
     own = [write.state for write in after.writes if write not in r.writes]
     if wrote is None or wrote in own or not r.length < wrote <= event.seq_len:

@@ -58,17 +58,17 @@ def _asked(query: Query, limits: Limits, options: Mapping[str, str]) -> tuple[An
         solver.setOption(name, value)
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, smtlib.text(query), query.name)
-    seconds, said = 0.0, ""
+    seconds, result = 0.0, ""
     while not (command := parser.nextCommand()).isNull():
         start = time.perf_counter()
         output = command.invoke(solver, parser.getSymbolManager()).strip()
         if output in ("sat", "unsat", "unknown"):
-            said, seconds = output, time.perf_counter() - start
+            result, seconds = output, time.perf_counter() - start
         elif output:
             return solver, Answer("unknown", seconds, output)
-    if said == "unsat":
+    if result == "unsat":
         return solver, Answer("unsat", seconds)
-    return solver, Answer("sat" if said == "sat" else "unknown", seconds, "cvc5 found no proof")
+    return solver, Answer("sat" if result == "sat" else "unknown", seconds, "cvc5 found no proof")
 
 
 def decide(query: Query, limits: Limits = Limits()) -> Answer:

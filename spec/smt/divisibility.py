@@ -1,6 +1,6 @@
 """Which lemma instances a statement needs, found by closing the graph of "divides" between its terms.
 
-An edge says that one term is *perhaps* a multiple of another, with the cofactor that would make it one.
+An edge means that one term is *perhaps* a multiple of another, with the cofactor that would make it one.
 Edges only choose instances: each instance is an implication proved once (`spec.smt.lemmas`), so a wrong
 edge can only fail to help.  An edge may rest on remainders being zero or on terms being equal
 (`assumes`): one that rests on less makes one that rests on more superfluous.
@@ -59,7 +59,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Edge:
-    """Perhaps ``multiple == divisor * cofactor``; `because` gives the instance that says so, `parents` its premises."""
+    """Perhaps ``multiple == divisor * cofactor``; `because` gives the instance that implies it, `parents` its premises."""
 
     divisor: Term
     multiple: Term

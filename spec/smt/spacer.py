@@ -1,7 +1,7 @@
 """Whether a transition system can reach harm in any number of events, by constrained Horn clauses (z3's Spacer).
 
 One relation holds of the reachable states; Spacer looks for an interpretation of it that every event keeps, or for
-a derivation of harm.  Nobody tells it an invariant.
+a derivation of harm.  It is given no invariant.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def decide(system: System, limits: Limits = Limits()) -> Answer:
     """`unsat`: no number of events leads to harm; `sat`: some do; `unknown`: a limit was met."""
     start = time.perf_counter()
     try:
-        said, reason = _Clauses(system, limits).query(), ""
+        result, reason = _Clauses(system, limits).query(), ""
     except z3.Z3Exception as error:
-        said, reason = z3.unknown, str(error)
+        result, reason = z3.unknown, str(error)
     seconds = time.perf_counter() - start
-    if said == z3.unknown:
+    if result == z3.unknown:
         return Answer("unknown", seconds, reason or "Spacer gave up")
-    return Answer("sat" if said == z3.sat else "unsat", seconds)
+    return Answer("sat" if result == z3.sat else "unsat", seconds)

@@ -1,7 +1,7 @@
 """Terms and formulas a rule can be run on: ``//``, ``%``, products, lcm and gcd become definitions by witnesses.
 
 Every term carries a concrete shadow value, so the definitions are checked to hold together at one point.
-Definitions are conservative: each says something only where its divisors are at least 1.
+Definitions are conservative: each constrains something only where its divisors are at least 1.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from gpu_checks import precision  # noqa: E402
 from gpu_checks.all_pairs import DEEPEST, matrix  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 from gpu_checks.resume_pairs import Pair  # noqa: E402
+from spec.engine import Guard  # noqa: E402
 from spec.sglang.checkpoints import decode_checkpoint, node_of  # noqa: E402
-from spec.sglang.configuration import Configuration, Guard  # noqa: E402
+from spec.sglang.configuration import Configuration  # noqa: E402
 from spec.sglang.releases import DESIGNS  # noqa: E402
 
 ALONE = """

@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 from generators.cases.codes import SLOT_LABEL  # noqa: E402
 from generators.cases.file_format import Event, read_cases  # noqa: E402
 from generators.emit.replay_tests import NotReplayed, resume_depths  # noqa: E402
-from generators.search.breadth_first import Trace  # noqa: E402
 from generators.search.event_orders import events_of  # noqa: E402
 from generators.sglang.emit.retelling import configuration_of  # noqa: E402
 from generators.sglang.emit.stories import Story, Verifies, donations, verified  # noqa: E402
@@ -30,6 +29,7 @@ from spec.sglang.checkpoints import node_of  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
 from spec.sglang.releases import CURRENT, DESIGNS, design_named  # noqa: E402
 from spec.sglang.scheduler import PROMPT, Pass, Scheduler  # noqa: E402
+from spec.transition_system import Trace  # noqa: E402
 
 GDN = RECURRENCES["gdn"]
 DEFAULT = Configuration(page_size=64)

@@ -168,11 +168,11 @@ def test_bad_usage_is_one_sentence(gridproof, here, arguments, said):
     assert run.code == 2 and re.search(said, run.err) and len(run.err.splitlines()) == 1, run.err
 
 
-def test_bad_files_met_in_a_folder_are_passed_over_and_said(gridproof, here):
+def test_bad_files_met_in_a_folder_are_skipped_and_reported(gridproof, here):
     (here / "binary.sh").write_bytes(b"\xff\xfe sglang serve")
     (here / "a.sh").write_text(SMALL)
     run = gridproof("check", ".")
-    assert "a.sh:1" in run.out and "passed over: binary.sh" in run.err and run.code == 1
+    assert "a.sh:1" in run.out and "skipped: binary.sh" in run.err and run.code == 1
 
 
 def test_a_named_file_that_cannot_be_read_keeps_no_other_from_being_judged(gridproof, here):
@@ -451,7 +451,7 @@ def test_standard_input_is_not_written(gridproof, here):
 
 
 def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
-    monkeypatch.setattr("generators.check.verdict.rests_on", lambda *a: None)
+    monkeypatch.setattr("generators.sglang.check.judged.rests_on", lambda *a: None)
     (here / "a.sh").write_text(f"{MIXED}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
     assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{MIXED}\n"

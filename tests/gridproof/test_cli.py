@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import resources
 
 import jsonschema
 import pytest
 
+from generators.schemas import fields_schema
+from spec import engine as registry
 from spec.sglang.theorems import LIBRARY
 from spec.smt.lemmas import LEMMAS
 
@@ -34,6 +37,11 @@ def valid(text):
     kind, major = document["schema"].split("/")[1:]
     schema = resources.files("generators.schemas").joinpath(f"{kind}-{major}.json")
     jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(document)
+    for judged in document["configurations"] if kind == "findings" else ():
+        engine = judged["engine"].partition("==")[0]
+        if judged["configuration"]:
+            fields = fields_schema(registry.engine(engine))
+            jsonschema.Draft202012Validator(fields).validate(judged["configuration"])
     return document
 
 
@@ -146,18 +154,19 @@ def test_proofs_are_refused_without_cvc5_and_where_nothing_can_be_written(
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("proved", 0), ("refuted", 1), ("unknown", 4)])
-def test_the_second_method_speaks_with_the_family_life(gridproof, monkeypatch, verdict, code):
+def test_the_second_method_is_asked_with_the_family_slots(gridproof, monkeypatch, verdict, code):
     from spec.prove import Prover, Result
     from spec.sglang.drift import verdict as drift
 
     monkeypatch.setattr(Prover, "prove", lambda self, t: Result(t, "proved", ("n",)))
     judgement = drift.SecondVerdict("sglang-0.5.23", True, verdict, 0.1)
-    monkeypatch.setattr(drift, "judge", lambda *_, **__: judgement)
-    run = gridproof("prove", "--family", "life")
-    assert run.code == code and f"{verdict} of sglang-0.5.23 whose slots hold" in run.out
-    run = gridproof("prove", "--family", "life", "--format", "json")
+    method = replace(drift.METHOD, judge=lambda *_, **__: judgement)
+    monkeypatch.setattr(drift, "METHOD", method)
+    run = gridproof("prove", "--family", "slots")
+    assert run.code == code and f"{verdict} for sglang-0.5.23 if a slot keeps its state" in run.out
+    run = gridproof("prove", "--family", "slots", "--format", "json")
     assert run.code == code and valid(run.out)["second_method"]["verdict"] == verdict
-    run = gridproof("prove", "--family", "life", "--format", "github")
+    run = gridproof("prove", "--family", "slots", "--format", "github")
     assert run.code == code and ("::error title=second method" in run.out) == (code != 0)
     assert "second_method" not in valid(
         gridproof("prove", "--family", "flush", "--format", "json").out

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from generators.cases.codes import CODES
+from generators.cases.codes import codes
 from generators.cases.file_format import Case, Event, read_cases
 from generators.explain.timeline import timeline
 from generators.explain.walkthrough import walked
@@ -15,11 +15,14 @@ from gridproof.reports.code_facts import example_of
 from gridproof.reports.timeline_text import drawing
 
 CASES = "generated_tests/cases/kimi-k3-b300-balanced.json"
+CODES = codes()
 WITHOUT_EXAMPLE = {"GP010", "GP014", "GP103", "GP104", "GP301", "GP404", "GP405"}
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_the_example_of_a_code_has_it_and_the_other_has_not(gridproof, name, tmp_path, monkeypatch):
+def test_the_example_of_a_code_has_the_finding_and_the_launch_beside_it_has_not(
+    gridproof, name, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     example = example_of(CODES[name])
     assert (example is None) == (name in WITHOUT_EXAMPLE)
@@ -33,9 +36,9 @@ def test_the_example_of_a_code_has_it_and_the_other_has_not(gridproof, name, tmp
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_every_code_says_what_it_means_and_why_it_is_bad(gridproof, name):
+def test_explain_gives_the_meaning_and_the_cost_of_every_code(gridproof, name):
     run = gridproof("explain", name.lower())
-    assert run.code == 0 and CODES[name].means in run.out and "why it is bad" in run.out
+    assert run.code == 0 and CODES[name].means in run.out and "why it matters" in run.out
 
 
 def test_a_code_that_is_not_known_gets_the_nearest(gridproof):

@@ -26,7 +26,7 @@ class Broken(Prover):
         raise ValueError("out of order")
 
 
-def told(result):
+def fields_of(result):
     fields = {k: v for k, v in vars(result).items() if k not in (*TIMES, "theorem", "queries")}
     fields["hypotheses"] = [asdict(h) for h in result.hypotheses]
     return result.theorem.id, fields
@@ -35,8 +35,8 @@ def told(result):
 def test_two_processes_find_what_one_finds():
     shown = []
     alone = parallel_prove.prove(THEOREMS, Prover(), 1, True, lambda *_: None)
-    found = parallel_prove.prove(THEOREMS, Prover(), 2, True, lambda *told: shown.append(told))
-    assert list(map(told, found)) == list(map(told, alone))
+    found = parallel_prove.prove(THEOREMS, Prover(), 2, True, lambda *step: shown.append(step))
+    assert list(map(fields_of, found)) == list(map(fields_of, alone))
     assert [done for _, done, _ in shown] == [1, 2, 3, 4, 5]
     asked = [smtlib.text(query) for result in found for query in result.queries]
     assert len(asked) == 5 and all("(check-sat)" in text for text in asked)
@@ -48,7 +48,7 @@ def test_queries_stay_behind_where_nobody_wants_them():
 
 
 def _kills(monkeypatch, often):
-    """Let the first process of each of so many rounds be killed once it has sent a result."""
+    """Let the first process of each of the first `often` rounds be killed once it has sent a result."""
     working, rounds = parallel_prove._received, []
 
     def received(connections):

@@ -1,4 +1,4 @@
-"""The prover's verdicts, each in both colours, and what makes a proof honest."""
+"""The prover's verdicts, each on a case that has it and on one that has not, and what makes a proof honest."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from spec import candidates
 from spec import prove as prove_module
 from spec.numbers import both, choose, divides, lcm, smallest
 from spec.prove import Obligation, Prover, shown
-from spec.sglang import checkpoints, configuration
+from spec.sglang import checkpoints, guards
 from spec.sglang.releases import CURRENT
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.theorems import LIBRARY
@@ -113,19 +113,19 @@ MUTANTS = [
         slots,
         "swap_follows_the_lookahead",
         lambda g, n, a: divides(g, n + 1),
-        "a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays",
+        "a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged",
     ),
     (
         slots,
         "swap_follows_the_lookahead",
         lambda g, n, a: divides(g, n) == (a == 1),
-        "a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays",
+        "a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged",
     ),
     (
         slots,
         "swap_follows_the_lookahead",
         lambda g, n, a: n >= 1,
-        "a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays",
+        "a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged",
     ),
     (
         insert,
@@ -170,7 +170,7 @@ MUTANTS = [
         extend,
         "absolute_depth",
         lambda g, p, e: (e - 1) // g * g,
-        "under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it",
+        "under_dcp_an_extend_from_a_cut_on_the_cache_chunk_misses_no_depth",
     ),
     (extend, "forces_intermediate", lambda s, p, e, d: e >= 0, "the_row_read_exists"),
     (extend, "tracked_length", lambda s, p, e, d: d + 1, "the_row_read_exists"),
@@ -254,13 +254,13 @@ MUTANTS = [
         extend,
         "absolute_donates",
         lambda g, c, p, e: both(e // g * g > p, divides(g, e // g * g - p)),
-        "an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk",
+        "an_absolute_extend_donates_nothing_exactly_from_a_prefix_off_the_cache_chunk",
     ),
     (
         extend,
         "absolute_donates",
         lambda g, c, p, e: both(e // g * g > p, divides(c, p), e - p >= g),
-        "under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it",
+        "under_dcp_an_extend_from_a_cut_on_the_cache_chunk_misses_no_depth",
     ),
     (
         extend,
@@ -290,7 +290,7 @@ MUTANTS = [
         extend,
         "keeps_branching_point",
         lambda c, p, t, b: both(b > p, b + c < t, divides(c, b - p)),
-        "a_branching_point_told_from_a_donated_node_is_kept",
+        "an_extend_from_a_donated_node_keeps_its_branching_point",
     ),
     (
         extend,
@@ -302,7 +302,7 @@ MUTANTS = [
         verify,
         "saved_step",
         lambda g, p, a: (p + a) // g * g - p - 1,
-        "the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed",
+        "the_saved_step_is_always_an_accepted_one",
     ),
     (
         verify_theorems,
@@ -338,7 +338,7 @@ MUTANTS = [
         slots,
         "a_verify_may_cross",
         lambda g, c, n: verify.crosses(g, c, 2 * n + 1),
-        "no_slot_is_planned_without_a_crossing_within_reach",
+        "a_second_slot_is_planned_only_if_a_verify_can_cross_the_grid",
     ),
     (
         slots,
@@ -356,25 +356,25 @@ MUTANTS = [
         slots,
         "label_cut_to_the_key",
         lambda k, n, p: k,
-        "an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key",
+        "an_old_finish_has_a_state_beyond_its_node_exactly_where_the_label_passes_the_key",
     ),
     (
         lookup,
         "longest_given",
         lambda t, n: n // t * t,
-        "a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it",
+        "a_request_matches_a_node_exactly_if_its_prompt_goes_beyond_it",
     ),
     (
         lookup,
-        "is_told",
+        "is_branching_point",
         lambda b, n: b >= n,
-        "a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have",
+        "the_branching_point_is_a_depth_that_a_node_can_have",
     ),
     (
         lookup,
         "branching_point",
         lambda g, h: (h - 1) // g * g,
-        "the_last_depth_on_the_grid_within_the_hit_is_told",
+        "the_branching_point_is_the_last_depth_on_the_grid_within_the_hit",
     ),
     (
         grids,
@@ -383,7 +383,7 @@ MUTANTS = [
         "the_cache_chunk_is_whole_chunks_and_pages_if_one_divides_the_other",
     ),
     (
-        configuration,
+        guards,
         "chunk_and_page_fit",
         lambda c: divides(c.mamba_chunk_size, c.page_size),
         "the_cache_chunk_is_whole_chunks_and_pages_only_if_one_divides_the_other",
@@ -398,13 +398,13 @@ MUTANTS = [
         grids,
         "track_grid",
         product_grid,
-        "the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid",
+        "the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid",
     ),
     (
         grids,
         "track_grid",
         lambda c: 2 * lcm(grids.checkpoint_grid(c), grids.track_interval(c)),
-        "every_depth_on_all_grids_is_snapshotted",
+        "a_snapshot_is_taken_of_every_depth_on_all_grids",
     ),
     (
         grids,
@@ -416,7 +416,7 @@ MUTANTS = [
         checkpoints,
         "misplaced",
         lambda d, c, k: both(k.saved, checkpoints.node_of(d, c, k) != k.state),
-        "a_state_below_one_tree_page_is_lost_and_not_misplaced",
+        "a_state_below_one_tree_page_is_not_cached",
     ),
     (
         checkpoints,
@@ -424,13 +424,13 @@ MUTANTS = [
         lambda d, c, k: both(
             checkpoints.node_of(d, c, k) > 0, checkpoints.node_of(d, c, k) != k.state
         ),
-        "a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first",
+        "beyond_the_first_page_a_raw_checkpoint_has_the_wrong_prefix_exactly_off_the_tree_page",
     ),
     (
         checkpoints,
         "misplaced",
         lambda d, c, k: both(k.saved, checkpoints.node_of(d, c, k) > k.state),
-        "one_of_two_successive_raw_checkpoints_is_misplaced",
+        "one_of_two_successive_raw_checkpoints_has_the_wrong_prefix",
     ),
     (
         decode,
@@ -484,7 +484,7 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize(("module", "rule", "mutant", "theorem"), MUTANTS)
-def test_a_rule_changed_at_run_time_turns_its_theorem_red(
+def test_a_rule_changed_at_run_time_makes_its_theorem_fail(
     monkeypatch, results, module, rule, mutant, theorem
 ):
     assert results[theorem].verdict == "proved"
@@ -498,7 +498,7 @@ def test_a_rule_changed_at_run_time_turns_its_theorem_red(
 WRONG_DESIGNS = [
     (
         {"decode_grid": lambda c: 2 * grids.track_grid(c)},
-        "every_depth_on_all_grids_is_snapshotted",
+        "a_snapshot_is_taken_of_every_depth_on_all_grids",
     ),
     (
         {"decode_grid": forgets_the_chunk},
@@ -520,7 +520,7 @@ WRONG_DESIGNS = [
 
 
 @pytest.mark.parametrize(("changes", "theorem"), WRONG_DESIGNS)
-def test_a_reader_on_another_grid_is_refuted(changes, theorem):
+def test_a_producer_on_another_grid_is_refuted(changes, theorem):
     wrong, claim = replace(CURRENT, **changes), LIBRARY[theorem]
     found = candidates.counterexample(claim, claim.parameters(wrong), wrong)
     assert found is not None and candidates.fails_at(claim, found, wrong)
@@ -596,7 +596,7 @@ def test_a_hypothesis_that_is_not_needed_is_redundant():
     assert statuses == {"on_the_page": "necessary", "idle": "redundant"}
 
 
-def test_definitions_say_nothing_where_a_divisor_is_not_positive():
+def test_definitions_constrain_nothing_if_a_divisor_is_not_positive():
     """``n // t`` must not smuggle in ``t >= 1``: a claim that needs it has to fail without it."""
 
     def divisors_are_positive(design, c, t):
@@ -612,7 +612,7 @@ FALSE_CLAIMS = {
     "truths_compared": lambda d, c, n: Statement(
         {"same": divides(c.page_size, n) == divides(c.dcp_size, n)}, c.page_size == c.dcp_size
     ),
-    "truths_told_apart": lambda d, c, n: Statement(
+    "truths_distinguished": lambda d, c, n: Statement(
         {"any": n >= 1}, divides(c.page_size, n) != divides(c.dcp_size, n)
     ),
     "truth_is_false": lambda d, c, n: Statement(
@@ -659,7 +659,7 @@ def test_terms_that_differ_from_integers_are_found_out_at_the_witness(monkeypatc
     assert result.verdict == "error" and "differ at the witness" in result.reason
 
 
-def test_shown_is_strict():
+def test_only_what_is_proved_counts_as_shown():
     def false_claim(design, c, n):
         """False."""
         return Statement({"any": n >= 1}, divides(grids.tree_page(c), n))
@@ -668,7 +668,7 @@ def test_shown_is_strict():
     assert shown(LIBRARY["decode_checkpoint_lands_on_a_node"])
 
 
-def test_the_query_speaks_of_the_rules_that_were_called(monkeypatch):
+def test_the_query_is_about_the_rules_that_were_called(monkeypatch):
     theorem = LIBRARY["decode_checkpoint_lands_on_a_node"]
     parameters = theorem.parameters()
     values = dict.fromkeys(parameters, 8)

@@ -1,14 +1,22 @@
-"""Launch commands in files: one format a module, tried in this order; a new format is a module and its line here."""
+"""Launch commands in files: one format a module, tried in this order; a new format is a module and its line here.
+
+An engine brings further ones, such as its start-up log (`Launching.formats`).
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from generators import engines
 from generators.common.errors import MOST_BYTES, BadInput, decoded, read_bytes
-from generators.launch.commands import has_launch, launches, mentions_an_engine
+from generators.launch.commands import (
+    has_launch,
+    launches,
+    may_hold_a_launch,
+    mentions_an_engine,
+)
 from generators.launch.formats.base import Command, Document, Format, Item, Problem
 from generators.launch.formats.dockerfile import Dockerfile
 from generators.launch.formats.flags_file import FlagsFile
@@ -17,10 +25,8 @@ from generators.launch.formats.python_lists import Python
 from generators.launch.formats.shell_script import ShellScript
 from generators.launch.formats.yaml_lists import Yaml
 from generators.launch.words import without_templates
-from generators.sglang.launch.start_log import StartLog
 
-FORMATS: tuple[Format, ...] = (
-    StartLog(),
+_FORMATS: tuple[Format, ...] = (
     Dockerfile(),
     FlagsFile(),
     Python(),
@@ -28,22 +34,24 @@ FORMATS: tuple[Format, ...] = (
     Markdown(),
     ShellScript(),
 )
-# A quick look, so that most files are never parsed.
-_MAY_HOLD_A_LAUNCH = re.compile(
-    r"sglang|vllm|launch_server|trtllm-serve|lmdeploy|server_args=|page[-_]size|dcp[-_]size|mamba[-_]|"
-    r"chunked[-_]prefill|radix[-_]cache|disable[-_]overlap|mem[-_]fraction|draft[-_]tokens"
-)
+
+
+def all_formats() -> tuple[Format, ...]:
+    """Every format, those of an engine first."""
+    own = (form for engine in engines.engines() for form in engine.launch.formats)
+    return (*own, *_FORMATS)
 
 
 def format_of(path: PurePath, text: str) -> Format:
     """The format of a file: by its name, else by what its text looks like."""
-    named = next((form for form in FORMATS if form.claims(path)), None)
-    return named or next(form for form in FORMATS if form.sniffs(text))
+    formats = all_formats()
+    named = next((form for form in formats if form.claims(path)), None)
+    return named or next(form for form in formats if form.sniffs(text))
 
 
 def is_claimed(path: PurePath) -> bool:
     """Whether a file of this name is looked at when a folder is walked."""
-    return any(form.claims(path) for form in FORMATS)
+    return any(form.claims(path) for form in all_formats())
 
 
 def text_of(path: Path) -> str:
@@ -67,7 +75,7 @@ def plain_text(data: bytes, name: str) -> str:
 def items(source: str, text: str, path: PurePath) -> Iterator[Item]:
     """The commands of a text that start an engine, and what could not be read of it, in the order of their lines."""
     found = format_of(path, text)
-    if not _MAY_HOLD_A_LAUNCH.search(text):
+    if not may_hold_a_launch(text):
         return
     document = Document(source, without_templates(text))
     kept = [item for item in found.items(document) if _is_wanted(item)]
@@ -91,11 +99,11 @@ def starts_something(command: Command) -> bool:
 
 
 __all__ = [
-    "FORMATS",
     "Command",
     "Format",
     "Item",
     "Problem",
+    "all_formats",
     "format_of",
     "is_claimed",
     "items",

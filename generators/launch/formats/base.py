@@ -9,9 +9,8 @@ from pathlib import PurePath
 from typing import Protocol
 
 from generators.launch import shell
-from generators.launch.commands import has_launch, mentions_an_engine
+from generators.launch.commands import engine_of_flags, has_launch, mentions_an_engine
 from generators.launch.words import Lines, Word
-from generators.sglang.launch.flags import only_flags
 
 # How the words of a command are written, and so how one is put between two others.
 SHELL, LIST, ITEMS = "shell", "list", "items"
@@ -98,9 +97,9 @@ def list_command(
     source: str, words: tuple[Word, ...], style: str, image: str | None = None
 ) -> Iterator[Command]:
     """The command of a list of words that starts an engine, or that holds flags which only one engine has."""
-    launch = has_launch(words)
-    if launch or only_flags(words):
-        engine = None if launch else "sglang"
+    starts_one = has_launch(words)
+    engine = None if starts_one else engine_of_flags(words)
+    if starts_one or engine:
         yield Command(source, words[0].line or 1, words, style, engine=engine, image=image)
 
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
+from generators.launch.commands import engine_of_flag
 from generators.launch.formats.base import Command, Document, Item, shell_items
+from spec.engine import DEFAULT
 
 
 class FlagsFile:
-    """Words that begin with a flag; the engine that takes such flags is SGLang."""
+    """Words that begin with a flag, for the engine that alone has one of them, else for the one that is asked first."""
 
     name = "flags"
 
@@ -23,4 +25,7 @@ class FlagsFile:
 
     def items(self, document: Document) -> Iterator[Item]:
         for item in shell_items(document, folded=True):
-            yield replace(item, engine="sglang") if isinstance(item, Command) else item
+            if isinstance(item, Command):
+                flags = (word.text.partition("=")[0] for word in item.words)
+                item = replace(item, engine=engine_of_flag(flags) or DEFAULT)
+            yield item

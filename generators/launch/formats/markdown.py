@@ -49,5 +49,5 @@ class Markdown:
             return
         stands = document.text.startswith(token.content, start)
         part = Document(document.source, text, first, start if stands else None)
-        reader = _BY_LANGUAGE.get(language, _SHELL)
-        yield from placed(reader.items(part), part)
+        form = _BY_LANGUAGE.get(language, _SHELL)
+        yield from placed(form.items(part), part)

@@ -82,7 +82,7 @@ class _Walk:
             yield from list_command(self.document.source, words, LIST)
 
     def word(self, node: ast.expr) -> Word:
-        """An element as a word; one that is no plain text is a hole."""
+        """An element as a word; one that is no plain text is unresolved."""
         line = node.lineno + self.document.line - 1
         text = _plain(node)
         if text is None or not isinstance(node, ast.Constant):

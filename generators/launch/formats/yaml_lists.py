@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+from generators.launch.commands import engine_of_flag
 from generators.launch.formats.base import (
     ITEMS,
     LIST,
@@ -21,7 +22,6 @@ from generators.launch.formats.base import (
     unplaced,
 )
 from generators.launch.words import Word
-from generators.sglang.launch.flags import is_telling
 
 _KEYS = ("entrypoint", "command", "args")
 # Deeper nesting is refused before the parser sees it; no launch is written so.
@@ -111,8 +111,9 @@ def _engine_config(document: Document, root: Any) -> Iterator[Item]:
     """The launch that a whole document gives whose keys are flags of the engine without their dashes."""
     if root is not None and root.id == "mapping":
         words = tuple(_settings(document, _by_key(root)))
-        if any(is_telling(word.text.partition("=")[0]) for word in words):
-            yield Command(document.source, words[0].line or 1, words, "", "sglang")
+        engine = engine_of_flag(word.text.partition("=")[0] for word in words)
+        if engine:
+            yield Command(document.source, words[0].line or 1, words, "", engine)
 
 
 class _Walk:
@@ -194,9 +195,10 @@ class _Walk:
     def file(self, node: Any) -> Iterator[Item]:
         """The launch that a configuration file of the engine gives, as the files of a Kubernetes ConfigMap stand."""
         keys = _KEY.findall(str(node.value)) if node.style == "|" else ()
-        if any(is_telling(_flag(key)) for key in keys) and (words := settings_of(str(node.value))):
+        engine = engine_of_flag(map(_flag, keys))
+        if engine and (words := settings_of(str(node.value))):
             line = self.document.lines.of(node.start_mark.index) + 1
-            yield Command(self.document.source, line, tuple(words), "", "sglang")
+            yield Command(self.document.source, line, tuple(words), "", engine)
 
     def shell(self, node: Any) -> Iterator[Item]:
         """The commands of a text; one whose characters stand in the file as they are keeps its places.

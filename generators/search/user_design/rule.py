@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -20,13 +19,6 @@ from generators.common.errors import BadInput
 from generators.search.user_design import source_files
 from generators.search.user_design.source_files import Executed, UserFile
 
-# What these rules give is a truth; the others give a whole number (tokens, or a draft step).
-TRUTHS = frozenset(
-    (
-        *("extend_assertion", "extend_donates", "branching_kept", "decode_snapshots"),
-        *("verify_crosses", "verify_plans", "insert_guard", "swap"),
-    )
-)
 _MOST_DIGITS = 100  # of a number that a rule gives
 _MOST_SHOWN = 80  # characters of a value in a sentence
 _RAISED = (Exception, SystemExit)  # what the user's code may raise; an interrupt is the user's own
@@ -46,38 +38,50 @@ class _Lent:
         object.__setattr__(self, "_of", of)
 
     def __getattr__(self, name: str) -> Any:
-        return _lent(getattr(self._of, name))
+        value = getattr(self._of, name)
+        return _read_only(value) if isinstance(value, numpy.ndarray) else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a rule must not change the configuration ({name})")
 
 
-def _lent(argument: Any) -> Any:
+def _lent(argument: Any, fields: tuple[str, ...]) -> Any:
     """An argument that cannot be changed: of an array, whose values ``+=`` would change in place, a view."""
     if isinstance(argument, numpy.ndarray):
-        view = argument.view()
-        view.flags.writeable = False
-        return view
-    is_configuration = hasattr(argument, "page_size")
-    return _Lent(argument) if is_configuration else argument
+        return _read_only(argument)
+    return _Lent(argument) if hasattr(argument, fields[0]) else argument
+
+
+def _read_only(array: numpy.ndarray) -> numpy.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 class OwnRule:
     """The function that a user's file gives for a rule or a guard.
 
-    `name`: the rule's; `run`: the file it stands in.  A call raises `BadInput` where the function raises, gives
+    `name`: the rule's; `run`: the file it stands in; `gives_truth`: whether it gives a truth and not a whole number;
+    `fields`: the numbers of a configuration, by which one is told among the arguments.  A call raises `BadInput` where the function raises, gives
     something else than a whole number (of at least 1, for a grid), respectively a truth, or gives two values for the
     same arguments.  It cannot change what it is given.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], run: Executed):
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        run: Executed,
+        gives_truth: bool,
+        fields: tuple[str, ...],
+    ):
         self.__name__, self.__module__ = name, run.path
         self.function, self.path, self._run = function, run.path, run
-        self.gives_truth = name in TRUTHS or name.startswith("guard_")
+        self.gives_truth, self.fields = gives_truth, fields
         self.least = 1 if name.endswith(("_grid", "_stride")) else None
 
     def __reduce__(self) -> Any:
-        return again, (self.__name__, self._run.file)
+        return again, (self.__name__, self._run.file, self.gives_truth, self.fields)
 
     def __call__(self, *arguments: Any) -> Any:
         values = [v for argument in arguments for v in _parts(argument).values()]
@@ -114,7 +118,7 @@ class OwnRule:
 
     def _called(self, arguments: tuple[Any, ...]) -> Any:
         with redirect_stdout(sys.stderr):
-            return self.function(*map(_lent, arguments))
+            return self.function(*(_lent(argument, self.fields) for argument in arguments))
 
     def _fits(self, given: Any) -> bool:
         is_truth = isinstance(given, bool | numpy.bool_)
@@ -168,7 +172,9 @@ class OwnRule:
 
     def _told(self, arguments: tuple[Any, ...]) -> str:
         names = inspect.signature(self.function).parameters
-        shown = (f"{name}={_short(a)}" for name, a in zip(names, arguments, strict=False))
+        shown = (
+            f"{name}={_short(a, self.fields)}" for name, a in zip(names, arguments, strict=False)
+        )
         return f"{self.__name__}({', '.join(shown)})"
 
 
@@ -187,15 +193,14 @@ def _at(argument: Any, shape: tuple[int, ...], index: int) -> Any:
         else value
         for name, value in _parts(argument).items()
     }
-    return picked[""] if "" in picked else SimpleNamespace(**picked)
+    return picked[""] if "" in picked else type(argument)(**picked)
 
 
-def _short(argument: Any) -> str:
-    """An argument in a sentence; of a configuration what gives it its grids."""
+def _short(argument: Any, fields: tuple[str, ...]) -> str:
+    """An argument in a sentence; of a configuration its numbers."""
     if "" in _parts(argument):
         return str(argument)
-    wanted = ("page_size", "dcp_size", "mamba_chunk_size", "mamba_track_interval")
-    return ", ".join(f"{name} {getattr(argument, name)}" for name in wanted)
+    return ", ".join(f"{name} {getattr(argument, name)}" for name in fields)
 
 
 def executed(path: str) -> Executed:
@@ -212,10 +217,10 @@ def executed(path: str) -> Executed:
     return source_files.read(path, failed)
 
 
-def again(name: str, file: UserFile) -> OwnRule:
+def again(name: str, file: UserFile, gives_truth: bool, fields: tuple[str, ...]) -> OwnRule:
     """The rule of a file, in another process, from the texts that were read in the first."""
     run = source_files.run_again(file)
-    return OwnRule(name, run.names[name], run)
+    return OwnRule(name, run.names[name], run, gives_truth, fields)
 
 
 def line_of(error: BaseException, path: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What a safe verdict rests on: the theorems behind each reader, or a proof for the one configuration."""
+"""The evidence for a safe verdict: the theorems behind each producer, or a proof for the one configuration."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from generators.cases.domain import domain_of
 from generators.common.errors import Inconclusive
 from generators.search.configurations import search
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import ABSOLUTE, Design, model_chunk
+from spec.sglang.releases import ABSOLUTE, Design
 from spec.sglang.rules import extend, grids
+from spec.sglang.rules.grids import model_chunk
 
 _ON_THE_TRACK_GRID = {
     "decode": "decode_checkpoint_lands_on_a_node",
@@ -18,12 +19,12 @@ CUT_ON_THE_PAGE = "a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages"
 _ON_THE_INTERVAL = "a_raw_interval_is_safe_if_the_tree_page_divides_it"
 
 
-def _of_the_grid(design: Design, reader: str) -> list[str]:
+def _of_the_grid(design: Design, producer: str) -> list[str]:
     """The theorems on which decode or verify rests, by the grid that the release reads."""
     exact = ["the_saved_verify_step_has_consumed_exactly_the_recorded_depth"]
-    steps = exact if reader == "verify" else []
-    if getattr(design, f"{reader}_grid") is grids.track_grid:
-        return [_ON_THE_TRACK_GRID[reader], *steps]
+    steps = exact if producer == "verify" else []
+    if getattr(design, f"{producer}_grid") is grids.track_grid:
+        return [_ON_THE_TRACK_GRID[producer], *steps]
     return [_ON_THE_INTERVAL, *steps]
 
 
@@ -61,11 +62,11 @@ def _whole_prefixes(c: Configuration) -> bool:
 
 
 def rests_on(design: Design, c: Configuration, verdicts: dict[str, str]) -> tuple[str, ...] | None:
-    """The theorems behind the safe readers; None where an extend's safety needs a proof of its own."""
+    """The theorems behind the safe producers; None where an extend's safety needs a proof of its own."""
     names = []
-    for reader in ("decode", "verify"):
-        if verdicts.get(reader) == "safe":
-            names += _of_the_grid(design, reader)
+    for producer in ("decode", "verify"):
+        if verdicts.get(producer) == "safe":
+            names += _of_the_grid(design, producer)
     if verdicts["extend"] == "safe":
         found = _of_the_extend(design, c)
         if found is None:

@@ -1,20 +1,19 @@
-"""Changes to the flags of a launch: what may be tried, and the words of the launch with a change made."""
+"""Changes to flags that may mend a launch, the mildest first: one function for each kind of finding."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from generators.check.findings import Judgement
-from generators.launch.words import Word
-from generators.sglang.launch.flags import FLAGS, LARGEST, SWITCHES, field_of
-from generators.sglang.launch.resolve import Launch
+from generators.cases.codes import Flags
+from generators.launch.launch import Launch
+from generators.sglang.check.conditions import mixes
+from generators.sglang.launch.flags import LARGEST, spelling_of
 from spec.sglang.configuration import Configuration
+from spec.sglang.releases import Design
 from spec.sglang.rules import grids
 
-# A flag with the value it is given; with None it is left out.
-Flags = Mapping[str, str | None]
 INTERVAL, CHUNKED, PAGE = "--mamba-track-interval", "--chunked-prefill-size", "--page-size"
 STRATEGY, NO_OVERLAP, DCP = (
     "--mamba-radix-cache-strategy",
@@ -22,11 +21,6 @@ STRATEGY, NO_OVERLAP, DCP = (
     "--dcp-size",
 )
 MIXED, WRITE_POLICY = "--enable-mixed-chunk", "--hicache-write-policy"
-# What takes a known fault away where no value of a flag does: flags to leave out, by the producer that is wrong.
-_LEFT_OUT = {
-    "host": ("hicache_storage_backend", "enable_hierarchical_cache"),
-    "sessions": ("enable_streaming_session",),
-}
 
 
 def _at_least(least: int, step: int) -> int:
@@ -53,24 +47,10 @@ def _prefills(c: Configuration) -> list[Flags]:
     return [{CHUNKED: str(n)} for n in whole]
 
 
-def _cuts(c: Configuration, mixes: bool) -> list[Flags]:
-    """Changes for a prompt that is cut off the page or off the model's chunk, the mildest first."""
-    unmixed: list[Flags] = [{MIXED: None}] if mixes else []
-    whole_chunks: list[Flags] = []
-    if c.page_size < c.mamba_chunk_size:
-        whole_chunks.append({PAGE: str(c.mamba_chunk_size)})
-    pages = [*_pages(c), *whole_chunks]
-    return [*unmixed, *pages, *_pairs(unmixed, pages)]
-
-
-def _left_out(launch: Launch, producer: str) -> list[Flags]:
-    """The launch without the flags by which a producer is wrong, one more of them each time."""
-    given = [name for name in _LEFT_OUT[producer] if name in launch.settings]
-    flags = [(FLAGS.get(name) or SWITCHES[name])[0] for name in given]
-    milder: list[Flags] = []
-    if launch.value("hicache_write_policy") == "write_back":
-        milder.append({WRITE_POLICY: "write_through"})
-    return [*milder, *(dict.fromkeys(flags[: n + 1]) for n in range(len(flags)))]
+def _without(launch: Launch, *fields: str) -> list[Flags]:
+    """The launch without those of these flags that it has, one more of them each time."""
+    flags = [spelling_of(name) for name in fields if name in launch.settings]
+    return [dict.fromkeys(flags[: n + 1]) for n in range(len(flags))]
 
 
 def _strategies(c: Configuration) -> list[Flags]:
@@ -120,39 +100,46 @@ def _joined(changes: Iterable[Flags]) -> dict[str, str | None]:
     return {flag: value for change in changes for flag, value in change.items()}
 
 
-def candidates(judgement: Judgement, launch: Launch, mixes: bool = False) -> Iterator[Flags]:
-    """Changes that may mend what was found, the mildest first; each mechanism that is wrong has its own.
-
-    `mixes`: whether decode steps share batches with pieces of prompts.
-    """
-    c, readers = judgement.configuration, judgement.readers
-    if judgement.verdict == "rejected":
-        yield from _that_start(c)
-        return
-    groups: list[list[Flags]] = []
-    if "unsafe" in (readers.get("decode"), readers.get("verify")):
-        groups.append(_intervals(c))
-    if readers.get("extend") == "unsafe":
-        groups.append(_cuts(c, mixes))
-    if readers.get("slots") == "unsafe":
-        groups.append([*_spaced(c), *_strategies(c)])
-    groups += [_left_out(launch, p) for p in _LEFT_OUT if readers.get(p) == "unsafe"]
-    if judgement.verdict == "inert":
-        groups.append(_pages(c))
-    for combination in itertools.product(*groups) if groups else ():
-        yield _joined(combination)
+def intervals(design: Design, launch: Launch) -> list[Flags]:
+    """Intervals on the grids, the nearest first."""
+    return _intervals(launch.configuration)
 
 
-def changed(launch: Launch, flags: Flags) -> list[Word]:
-    """The words of a launch with these flags set: in place where they stand, else at the end; None takes one out."""
-    words = list(launch.words)
-    for flag, value in flags.items():
-        setting = launch.settings.get(field_of(flag))
-        if value is None:
-            gone = (setting.flag, setting.holder) if setting else ()
-            words = [w for w in words if not any(w is g for g in gone)]
-        elif setting is None:
-            words += [Word(flag), Word(value)] if value else [Word(flag)]
-        else:
-            words = [w if w is not setting.holder else setting.holding(value) for w in words]
-    return words
+def cuts(design: Design, launch: Launch) -> list[Flags]:
+    """Changes for a prompt that is cut off the page or off the model's chunk."""
+    c = launch.configuration
+    unmixed: list[Flags] = [{MIXED: None}] if mixes(design, launch) else []
+    whole_chunks: list[Flags] = []
+    if c.page_size < c.mamba_chunk_size:
+        whole_chunks.append({PAGE: str(c.mamba_chunk_size)})
+    others = [*_pages(c), *whole_chunks]
+    return [*unmixed, *others, *_pairs(unmixed, others)]
+
+
+def slots(design: Design, launch: Launch) -> list[Flags]:
+    """An interval that two verifies in a row cannot pass twice, then other strategies."""
+    c = launch.configuration
+    return [*_spaced(c), *_strategies(c)]
+
+
+def pages(design: Design, launch: Launch) -> list[Flags]:
+    """Smaller pages."""
+    return _pages(launch.configuration)
+
+
+def that_start(design: Design, launch: Launch) -> list[Flags]:
+    """Changes for what a guard refuses."""
+    return _that_start(launch.configuration)
+
+
+def without_host(design: Design, launch: Launch) -> list[Flags]:
+    """A milder write policy, then the launch without its storage backend and its hierarchical cache."""
+    milder: list[Flags] = []
+    if launch.value("hicache_write_policy") == "write_back":
+        milder.append({WRITE_POLICY: "write_through"})
+    return [*milder, *_without(launch, "hicache_storage_backend", "enable_hierarchical_cache")]
+
+
+def without_sessions(design: Design, launch: Launch) -> list[Flags]:
+    """The launch without streaming sessions."""
+    return _without(launch, "enable_streaming_session")

@@ -1,4 +1,7 @@
-"""How far a fault reaches: which depths, what share of the checkpoints, how many tokens are replayed."""
+"""How far a fault reaches: which depths, what share of the checkpoints, how many tokens are replayed or skipped.
+
+Each function is of one kind of case and gives the keys that it can compute; `step` (tokens): prefixes are its multiples.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.file_format import Case
 from spec.numbers import gcd
 from spec.sglang.checkpoints import (
@@ -22,46 +24,38 @@ from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
 
-# Checkpoints looked at; where a period is longer, only what the case itself shows is told.
+# The most checkpoints that are looked at; where a period is longer, only the case itself is reported.
 _MOST = 1 << 16
 
 
-def _verified(design: Design, c: Configuration, depths: Any) -> Checkpoint:
-    return verify_checkpoint(design, c, depths - 1, 1)
+def of_decode(design: Design, c: Configuration, case: Case, step: int) -> dict[str, Any]:
+    """The reach among the checkpoints of decode, over one period of its grid above the first tree page."""
+    return _on_a_grid(design, c, "decode", decode_checkpoint)
 
 
-_ON_A_GRID: dict[str, tuple[str, Callable[..., Checkpoint]]] = {
-    codes.DECODE_GRID.id: ("decode", decode_checkpoint),
-    codes.VERIFY_GRID.id: ("verify", _verified),
-}
-_OF_AN_EXTEND = (codes.EXTEND_PREFIX.id, codes.EXTEND_GRID.id, codes.EXTEND_ROW.id)
+def of_verify(design: Design, c: Configuration, case: Case, step: int) -> dict[str, Any]:
+    """The reach among the checkpoints of verify, over one period of its grid above the first tree page."""
+
+    def verified(design: Design, c: Configuration, depths: Any) -> Checkpoint:
+        return verify_checkpoint(design, c, depths - 1, 1)
+
+    return _on_a_grid(design, c, "verify", verified)
 
 
-def affected(design: Design, c: Configuration, case: Case, step: int = 1) -> dict[str, Any]:
-    """The reach of a case: depths in tokens, `share` of the reader's checkpoints that end on a wrong node.
-
-    `share` is over one period of the grid above the first tree page; for an extend over every prefix within one
-    tree page that is a multiple of `step`, each extended by one grid step. None where it is not computed.
-    """
-    known = {
-        "first_lost_depth": None,
-        "first_wrong_depth": None if case.outcome == "fault" else case.depths["state"],
-        "share": None,
-        "most_replayed": case.depths["replayed"],
-    }
-    if case.outcome != "misplaced":
-        return known
-    if case.code in _ON_A_GRID:
-        return known | _on_a_grid(design, c, *_ON_A_GRID[case.code])
-    if case.code in _OF_AN_EXTEND:
-        return known | _of_extends(design, c, step)
-    return known
+def of_extends(design: Design, c: Configuration, case: Case, step: int) -> dict[str, Any]:
+    """The reach among extends by one grid step, over the prefixes within one tree page."""
+    page = grids.tree_page(c)
+    if case.outcome != "misplaced" or page > _MOST:
+        return {}
+    prefixes = numpy.arange(0, page, step, dtype=numpy.int64)
+    checkpoints = extend_checkpoint(design, c, prefixes, prefixes + design.grid("extend", c))
+    return _reach(design, c, checkpoints, len(prefixes))
 
 
 def _on_a_grid(
-    design: Design, c: Configuration, reader: str, take: Callable[..., Checkpoint]
+    design: Design, c: Configuration, producer: str, take: Callable[..., Checkpoint]
 ) -> dict[str, Any]:
-    page, grid = grids.tree_page(c), design.grid(reader, c)
+    page, grid = grids.tree_page(c), design.grid(producer, c)
     lost = {"first_lost_depth": int(grid) if grid < page else None}
     period = page // gcd(page, grid)
     if period > _MOST:
@@ -69,15 +63,6 @@ def _on_a_grid(
     first = -(-page // grid) * grid
     depths = first + grid * numpy.arange(period, dtype=numpy.int64)
     return lost | _reach(design, c, take(design, c, depths), period)
-
-
-def _of_extends(design: Design, c: Configuration, step: int) -> dict[str, Any]:
-    page = grids.tree_page(c)
-    if page > _MOST:
-        return {}
-    prefixes = numpy.arange(0, page, step, dtype=numpy.int64)
-    checkpoints = extend_checkpoint(design, c, prefixes, prefixes + design.grid("extend", c))
-    return _reach(design, c, checkpoints, len(prefixes))
 
 
 def _reach(design: Design, c: Configuration, checkpoints: Checkpoint, size: int) -> dict[str, Any]:

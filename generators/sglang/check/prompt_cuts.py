@@ -1,4 +1,4 @@
-"""Where a scheduler can cut a prompt into pieces, and what of an extend's faults such cuts can reach.
+"""Where a scheduler can cut a prompt into pieces, and which faults of an extend such cuts can reach.
 
 The first piece ends on the page, and so does every further one while it takes a whole `--chunked-prefill-size`, which
 is whole pages.  A piece after the first ends anywhere where decode steps of other requests take a part of that size
@@ -9,17 +9,18 @@ Source: SGLang 0.5.17 to 0.5.23, `managers/schedule_policy.py` (`PrefillAdder`),
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy
 
-from generators.cases.file_format import Case, Event
-from generators.sglang.launch.resolve import Launch
-from generators.sglang.search.producers import ExtendClass, Found, extend_classes, find_extend
+from generators.cases.file_format import Event
+from generators.launch.launch import Launch
+from generators.search.configurations import WrongCheckpoint
+from generators.sglang.check.conditions import mixes
+from generators.sglang.search.producers import ExtendClass, find_extend
 from spec.sglang.checkpoints import extend_checkpoint
 from spec.sglang.configuration import Configuration
-from spec.sglang.mixed_batches import mixing_is_possible
 from spec.sglang.releases import Design
 from spec.sglang.rules import cuts, grids
 
@@ -32,12 +33,6 @@ _MOST_PREFIXES = 1 << 12
 _MOST_DECODING = 1 << 8
 
 
-def mixes(design: Design, launch: Launch) -> bool:
-    """Whether decode steps share batches with pieces of prompts under a release."""
-    wanted = bool(launch.value("enable_mixed_chunk", False))
-    return wanted and mixing_is_possible(design.release, launch.configuration)
-
-
 def with_whole_prefixes(design: Design, launch: Launch) -> Configuration:
     """The configuration; where every piece ends on the tree's page, one whose prefixes are whole tree pages."""
     c = launch.configuration
@@ -46,51 +41,30 @@ def with_whole_prefixes(design: Design, launch: Launch) -> Configuration:
 
 
 def condition(design: Design) -> str:
-    """When a piece ends off the page though the flags do not show it, in words."""
+    """When a piece ends off the page though the flags do not show it, as a clause."""
     exact = ", or where the GPU is an AMD gfx95" if design.release in _EXACT_FILL else ""
     return (
-        "it happens only where a piece of a prompt ends off the page: with --enable-mixed-chunk, or where memory runs short between "
-        f"two pieces{exact}"
+        "where a piece of a prompt ends off the page: with --enable-mixed-chunk, or where memory runs short between two "
+        f"pieces{exact}"
     )
 
 
-@dataclass(frozen=True)
-class Cut:
-    """Cases of extends by whether the flags of the launch show that they happen."""
-
-    shown: tuple[Case, ...]
-    conditional: tuple[Case, ...]
-
-
-def split(design: Design, launch: Launch, cases: Sequence[Case]) -> Cut:
-    """Cases whose prompt is cut where this scheduler can cut it, and those that need a condition beside the flags."""
-    shown: list[Case] = []
-    conditional: list[Case] = []
-    for case in cases:
-        klass = _class_of(design, case)
-        if klass is None or klass.prefix_on_page or launch.configuration.page_size == 1:
-            shown.append(case)
-        elif (found := _cut_on_the_page(design, launch.configuration, klass)) is not None:
-            shown.append(_with(case, found))
-        else:
-            found = _cut_in_a_mixed_batch(design, launch.configuration, klass)
-            mended = case if found is None else _with(case, found)
-            (shown if mixes(design, launch) else conditional).append(mended)
-    return Cut(tuple(shown), tuple(conditional))
+def cut(
+    design: Design, launch: Launch, klass: ExtendClass, found: WrongCheckpoint
+) -> tuple[WrongCheckpoint, str | None]:
+    """An extend's failure where this scheduler can cut the prompt, and what that takes beside the flags, if anything."""
+    c = launch.configuration
+    if klass.prefix_on_page or c.page_size == 1:
+        return found, None
+    if (on_the_page := _cut_on_the_page(design, c, klass)) is not None:
+        return on_the_page, None
+    mixed = _cut_in_a_mixed_batch(design, c, klass)
+    return mixed or found, None if mixes(design, launch) else condition(design)
 
 
-def _with(case: Case, found: Found) -> Case:
-    return replace(case, outcome=found.outcome, trace=found.trace, depths=found.depths)
-
-
-def _class_of(design: Design, case: Case) -> ExtendClass | None:
-    """The class of an extend's case; None for a case of another producer."""
-    wanted = (case.code, case.klass.get("rule"), case.klass.get("prefix_on_page"))
-    classes = extend_classes(design)
-    return next((k for k in classes if (k.code.id, k.rule, k.prefix_on_page) == wanted), None)
-
-
-def _cut_on_the_page(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+def _cut_on_the_page(
+    design: Design, c: Configuration, klass: ExtendClass
+) -> WrongCheckpoint | None:
     """The shortest extend that fails in the way of a class from a prefix of whole configured pages."""
     prefixes = numpy.arange(1, min(c.dcp_size, _MOST_PREFIXES) + 1) * c.page_size
     lengths = _around(c, int(design.grid("extend", c)))
@@ -118,7 +92,9 @@ def _pieces(c: Configuration) -> Iterator[tuple[int, int]]:
             yield first, cuts.next_cut(size - decoding, first)
 
 
-def _cut_in_a_mixed_batch(design: Design, c: Configuration, klass: ExtendClass) -> Found | None:
+def _cut_in_a_mixed_batch(
+    design: Design, c: Configuration, klass: ExtendClass
+) -> WrongCheckpoint | None:
     """A prompt whose third piece fails in the way of a class, its chunks shared with as few decoding requests as can be."""
     grid = int(design.grid("extend", c))
     for first, second in _pieces(c):

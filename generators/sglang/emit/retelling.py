@@ -8,8 +8,9 @@ from typing import Any
 from generators.cases.file_format import Case, CaseFile, Event
 from generators.common.errors import BadInput
 from generators.sglang.emit.stories import Story, Verifies, follower_of, verified_follower
+from spec.engine import UnknownDesign, design_of_requirement
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import Design, UnknownDesign, design_named, design_of_engine
+from spec.sglang.releases import Design, design_named
 from spec.sglang.scheduler import as_few_as_accept
 
 _OF_A_STORY = ("decode", "other_batch", "allocation_failure")
@@ -33,7 +34,7 @@ def design_of(file: CaseFile, where: str) -> Design:
 
 def story_of(case: Case) -> Story | None:
     """The decode story of a case; None where it has none, or where the story does not end wrong."""
-    c, design = configuration_of(case), design_of_engine(case.configuration["engine"])
+    c, design = configuration_of(case), design_of_requirement(case.configuration["engine"])
     if c.speculates or not _is_told(case, _OF_A_STORY, ("finish", "decode")):
         return None
     prompt, *events, last = case.trace
@@ -49,7 +50,7 @@ def story_of(case: Case) -> Story | None:
 
 def verifies_of(case: Case) -> Verifies | None:
     """The verified story of a case; None where it has none, or where the story does not end wrong."""
-    c, design = configuration_of(case), design_of_engine(case.configuration["engine"])
+    c, design = configuration_of(case), design_of_requirement(case.configuration["engine"])
     if not c.speculates or not _is_told(case, ("verify", "result"), ("finish",)):
         return None
     prompt, *events, result, _ = case.trace

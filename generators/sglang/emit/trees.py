@@ -109,7 +109,7 @@ class Tree:
             self._use(self.pages(tokens, int(node.depth)))
         grid = int(self.design.grid("extend", self.c))
         point = int(current(self.design.branching_point)(grid, hit))
-        told = point if lookup.is_told(point, node.depth) else None
+        told = point if lookup.is_branching_point(point, node.depth) else None
         return {**told_of(node), "branching": told}
 
 

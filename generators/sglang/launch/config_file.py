@@ -14,8 +14,7 @@ from generators.common.errors import BadInput
 from generators.launch.formats import text_of
 from generators.launch.formats.yaml_lists import settings_of
 from generators.launch.words import Word
-
-_FLAG = "--config"
+from generators.sglang.launch.flags import CONFIG
 
 
 def with_settings(words: Sequence[Word], folder: Path) -> list[Word]:
@@ -23,7 +22,7 @@ def with_settings(words: Sequence[Word], folder: Path) -> list[Word]:
 
     `folder`: where a relative path of the file begins. A file that is not there or cannot be read is left alone.
     """
-    at = next((i for i, word in enumerate(words[:-1]) if word.text == _FLAG), None)
+    at = next((i for i, word in enumerate(words[:-1]) if word.text == CONFIG), None)
     settings = None if at is None else _settings_in(folder / words[at + 1].text)
     if at is None or settings is None:
         return list(words)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from generators.cases import codes
-from generators.cases.codes import Code
 from generators.common.errors import BadInput
+from generators.launch.launch import Note, Setting
 from generators.launch.words import Word
 from generators.sglang.launch.flag_classes import engine_flags, not_modelled
 
-_CONFIG = "--config"
+CONFIG = "--config"
 # The flags that decide about checkpoints, by field; the first spelling is the engine's own.
 FLAGS: dict[str, tuple[str, ...]] = {
     "page_size": ("--page-size",),
@@ -30,7 +30,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "speculative_dspark_block_size": ("--speculative-dspark-block-size",),
     "speculative_dflash_block_size": ("--speculative-dflash-block-size",),
     "model_path": ("--model-path", "--model"),
-    "config_file": (_CONFIG,),
+    "config_file": (CONFIG,),
     "pp_size": ("--pp-size", "--pipeline-parallel-size"),
     "linear_attn_backend": ("--linear-attn-backend",),
     "decode_attention_backend": ("--decode-attention-backend",),
@@ -61,43 +61,19 @@ LARGEST = 1 << 31
 _LONGEST_FLAG = 60
 _MOST_LOOKED_UP = 50
 # Flags that no other engine has: a list of flags with one of them is meant for SGLang.
-_TELLING = (
+_SGLANG_ONLY = (
     *("--page-size", "--dcp-size", "--mamba-track-interval", "--chunked-prefill-size"),
     *("--mamba-radix-cache-strategy", "--mamba-scheduler-strategy", "--disable-radix-cache"),
     *("--disable-overlap-schedule", "--mem-fraction-static", "--speculative-num-draft-tokens"),
 )
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A flag as it was given: its value, the word of the flag and the word that holds the value."""
-
-    value: Any
-    flag: Word
-    holder: Word
-
-    def holding(self, value: str) -> Word:
-        """The word that holds the value, with another one."""
-        if self.holder is not self.flag:
-            return replace(self.holder, text=value)
-        return replace(self.flag, text=f"{self.flag.text.partition('=')[0]}={value}")
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something to say about the words of a launch, and the word it is about."""
-
-    code: Code
-    message: str
-    word: Word
-
-
 @dataclass
 class Given:
-    """What the words of a launch give: settings by field, fields whose value is a hole, notes."""
+    """What the words of a launch give: settings by field, fields whose value is not known, notes."""
 
     settings: dict[str, Setting] = field(default_factory=dict)
-    holes: dict[str, Word] = field(default_factory=dict)
+    unresolved: dict[str, Word] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     looked_up: int = 0
 
@@ -115,14 +91,19 @@ def field_of(flag: str) -> str:
     return _FIELD_OF.get(flag) or _SWITCH_OF[flag]
 
 
+def spelling_of(name: str) -> str:
+    """The engine's own spelling of the flag that sets a field."""
+    return (FLAGS.get(name) or SWITCHES[name])[0]
+
+
 def is_read(flag: str) -> bool:
     """Whether a flag decides about checkpoints."""
     return flag in _READ
 
 
-def is_telling(flag: str) -> bool:
+def is_sglang_only(flag: str) -> bool:
     """Whether only SGLang has a flag of this name."""
-    return flag in _TELLING
+    return flag in _SGLANG_ONLY
 
 
 def only_flags(words: Sequence[Word]) -> bool:
@@ -131,7 +112,7 @@ def only_flags(words: Sequence[Word]) -> bool:
     if not texts or not texts[0].startswith("--") or any(" --" in text for text in texts):
         return False
     spellings = [text.partition("=")[0] for text in texts]
-    return any(map(is_telling, spellings)) and all(
+    return any(map(is_sglang_only, spellings)) and all(
         text not in _FIELD_OF or not following.startswith("--")
         for text, following in zip(texts, [*texts[1:], "--"], strict=True)
     )
@@ -192,8 +173,8 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     word = words[position]
     spelling, has_value, text = word.text.partition("=")
     spelling = _full(spelling)
-    if spelling == _CONFIG and has_value:
-        message = f"the engine reads the settings of a file behind {_CONFIG} FILE only, not of {_CONFIG}={text[:40]}"
+    if spelling == CONFIG and has_value:
+        message = f"the engine reads a configuration file only as {CONFIG} FILE, not as {CONFIG}={text[:40]}"
         given.notes.append(Note(codes.MISSPELT, message, word))
         return 1
     if spelling in _SWITCH_OF:
@@ -204,9 +185,9 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     if _is_unknown(spelling) and (near := given.near(spelling)) is not None:
         message = f"SGLang has no flag {spelling}; did you mean {near}?"
         given.notes.append(Note(codes.MISSPELT, message, word))
-    elif word.is_hole and not spelling.startswith("--") and not _is_a_value(words, position):
-        message = f"what {word.shown} adds is only known when the command is run; it is not judged"
-        given.notes.append(Note(codes.HOLE, message, word))
+    elif word.is_unresolved and not spelling.startswith("--") and not _is_a_value(words, position):
+        message = f"{word.shown} is only known when the command runs; what it adds is not checked"
+        given.notes.append(Note(codes.UNRESOLVED, message, word))
     return 1
 
 
@@ -231,21 +212,21 @@ def _read_value(
             raise BadInput(f"{spelling}: its value is missing")
     if not text:
         raise BadInput(f"{spelling}: its value is missing")
-    if holder.is_hole:
+    if holder.is_unresolved:
         given.settings.pop(name, None)
-        given.holes[name] = word
-        message = f"the value of {spelling}, {holder.shown}, is only known when the command is run"
-        given.notes.append(Note(codes.HOLE, message, word))
+        given.unresolved[name] = word
+        message = f"the value of {spelling}, {holder.shown}, is only known when the command runs"
+        given.notes.append(Note(codes.UNRESOLVED, message, word))
         return taken
     given.notes += _repeated(given, name, spelling, text, word)
     value = text if name in _TEXT else _number(spelling, text)
     given.settings[name] = Setting(value, word, holder)
-    given.holes.pop(name, None)
+    given.unresolved.pop(name, None)
     return taken
 
 
 def _repeated(given: Given, name: str, spelling: str, text: str, word: Word) -> Iterator[Note]:
     before = given.settings.get(name)
     if before is not None and str(before.value) != text:
-        message = f"{spelling} is given twice, {before.value} and then {text}; the last one counts"
+        message = f"{spelling} is given twice, {before.value} and then {text}; the engine uses the last value"
         yield Note(codes.GIVEN_TWICE, message, word)

@@ -108,7 +108,7 @@ def facts_of_name(model: str | None) -> ModelFacts:
 
 
 def facts_of_config(path: Path) -> ModelFacts:
-    """What a config.json says; `BadInput` where it is none."""
+    """What a config.json gives; `BadInput` where it is none."""
     try:
         data = json.loads(read_text(path, MOST_BYTES))
     except (json.JSONDecodeError, RecursionError) as error:

@@ -1,18 +1,19 @@
-"""Reads a launch command: the configuration it resolves to, and where each value comes from."""
+"""What the words behind SGLang resolve to: the configuration, where each value comes from, and what no rule models."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from generators.common.errors import BadInput
-from generators.launch.commands import launches
+from generators.launch.launch import Launch
 from generators.launch.words import Word
 from generators.sglang.launch.flag_classes import not_modelled
-from generators.sglang.launch.flags import FLAGS, LARGEST, Given, Note, Setting, read_flags
+from generators.sglang.launch.flags import FLAGS, LARGEST, Given, read_flags
 from generators.sglang.launch.models import UNKNOWN, ModelFacts, facts_of_model
 from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
 
@@ -51,49 +52,19 @@ class Beyond:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """A launch command as far as checkpoints are concerned.
+class Facts:
+    """What a launch of SGLang has beside its configuration.
 
-    `sources`: where each value comes from; `unmodelled`: why no rule fits it, if so; `refused`: why the engine refuses
-    its strategy for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not
-    modelled; `sessions`: whether its requests were said to carry session parameters; `words`: the command from the
-    word that starts the engine on; `settings`: the flags that were read, by field; `notes`: what there is to say
-    about its words; `reading`: how they were read; `convolves`: the model's draft keeps convolution windows;
-    `recurrent`: whether the model has recurrent layers, None where it is not known; `nested_chunk`: the model's chunk stands in its text config alone.
+    `model`: what is known of its model; `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy
+    for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not modelled;
+    `sessions`: whether its requests were given as ones with session parameters.
     """
 
-    engine: str
-    model: str | None
-    configuration: Configuration
-    sources: dict[str, str]
-    context_length: int | None
+    model: ModelFacts
     radix_cache: bool
-    unmodelled: str | None = None
-    refused: str | None = None
-    beyond: tuple[Beyond, ...] = ()
-    sessions: bool = False
-    words: tuple[Word, ...] = ()
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    convolves: bool = False
-    recurrent: bool | None = None
-    nested_chunk: bool = False
-
-    def value(self, name: str, default: Any = None) -> Any:
-        """The value of a flag that was read, by its field."""
-        return self.settings[name].value if name in self.settings else default
-
-    def again(self, words: Sequence[Word]) -> Launch:
-        """Other words read in the same way: with the same values told, the same model's config."""
-        return read_words(self.engine, words, **self.reading)
-
-    def place(self, *names: str) -> Word | None:
-        """The word of the first of these fields that a flag gave, else the first word of the launch."""
-        for name in names:
-            if name in self.settings:
-                return self.settings[name].flag
-        return self.words[0] if self.words else None
+    refused: str | None
+    beyond: tuple[Beyond, ...]
+    sessions: bool
 
 
 def _draft_tokens(given: Given) -> tuple[int, str]:
@@ -110,6 +81,16 @@ def _draft_tokens(given: Given) -> tuple[int, str]:
         if (tokens := given.value(name)) is not None:
             return tokens + bonus, "flag"
     return 8, "assumed"
+
+
+def _algorithm(flags: Given) -> str:
+    """The name of the speculative algorithm."""
+    name = flags.value("speculative_algorithm")
+    if not re.fullmatch(r"[A-Z0-9_]{1,40}", name.upper()):
+        raise BadInput(
+            f"--speculative-algorithm: {name[:40]!r} is not the name of an algorithm, such as EAGLE"
+        )
+    return name.upper()
 
 
 def _unbuffered(given: Given, facts: ModelFacts) -> str | None:
@@ -147,13 +128,13 @@ class _Values:
 
     given: Given
     facts: ModelFacts
-    told: Mapping[str, Any]
+    beside: Mapping[str, Any]
     sources: dict[str, str] = field(default_factory=dict)
 
     def pick(self, name: str) -> Any:
-        if name in self.told:
+        if name in self.beside:
             self.sources[name] = "flag"
-            return self.told[name]
+            return self.beside[name]
         if name in self.given.settings:
             self.sources[name] = "flag"
             return self.given.settings[name].value
@@ -168,9 +149,9 @@ class _Values:
         return name == "mamba_chunk_size" or (name == "page_size" and self.facts is UNKNOWN)
 
     def page(self) -> int:
-        """The resolved page: what was told, else what the attention backends make of it."""
+        """The resolved page: the one given, else what the attention backends make of it."""
         page = self.pick("page_size")
-        if "page_size" in self.told:
+        if "page_size" in self.beside:
             return page
         for backend, (accepted, flags) in _PAGES_OF_BACKEND.items():
             if page not in accepted and backend in map(self.given.value, flags):
@@ -181,43 +162,39 @@ class _Values:
     def strategy(self, overlap: bool, page: int) -> str:
         can_be_buffered = _unbuffered(self.given, self.facts) is None
         strategy, self.sources["strategy"] = _strategy(self.given, overlap, page, can_be_buffered)
-        if "strategy" in self.told:
-            strategy, self.sources["strategy"] = self.told["strategy"], "flag"
+        if "strategy" in self.beside:
+            strategy, self.sources["strategy"] = self.beside["strategy"], "flag"
         return strategy
 
     def draft_tokens(self) -> int:
         draft, source = _draft_tokens(self.given)
-        if "speculative_num_draft_tokens" in self.told:
-            draft, source = self.told["speculative_num_draft_tokens"], "flag"
+        if "speculative_num_draft_tokens" in self.beside:
+            draft, source = self.beside["speculative_num_draft_tokens"], "flag"
         self.sources["speculative_num_draft_tokens"] = source
         return draft
 
 
-def _unmodelled(
-    engine: str, given: Given, facts: ModelFacts, told: Mapping[str, Any]
-) -> str | None:
+def _unmodelled(flags: Given, facts: ModelFacts, beside: Mapping[str, Any]) -> str | None:
     """Why a launch cannot be judged by the rules, apart from its configuration."""
-    if engine != "sglang":
-        return f"the engine {engine} is not modelled yet"
-    open_fields = [n for n in given.holes if n in _NEEDED and _NEEDED[n] not in told]
+    open_fields = [n for n in flags.unresolved if n in _NEEDED and _NEEDED[n] not in beside]
     if open_fields:
         name = open_fields[0]
         return (
-            f"the value of {FLAGS[name][0]} is only known when the command is run; "
+            f"not checked: the value of {FLAGS[name][0]} is only known when the command runs; "
             f"--set {_NEEDED[name]}=VALUE gives it"
         )
-    if "config_file" in given.settings or "config_file" in given.holes:
-        return "--config hands settings to a file that is not there to be read"
+    if "config_file" in flags.settings or "config_file" in flags.unresolved:
+        return "not checked: the file that --config names cannot be read here"
     if facts.recurrent is False:
-        return "the model has no recurrent layers, so it keeps no such checkpoints"
+        return "not checked: the model has no recurrent layers, so the engine keeps no checkpoints of their states"
     if facts.unmodelled is not None:
         return facts.unmodelled
-    if given.value("disaggregation_mode", "null") not in ("null", "none"):
-        return (
-            "PD disaggregation (--disaggregation-mode) moves states by rules that are not modelled"
-        )
-    if given.value("enable_linear_replayssm", False):
-        return "--enable-linear-replayssm keeps its states by rules that are not modelled yet"
+    if flags.value("disaggregation_mode", "null") not in ("null", "none"):
+        return "not checked: gridproof does not model the transfer of states between servers (--disaggregation-mode) yet"
+    if flags.value("enable_linear_replayssm", False):
+        return "not checked: gridproof does not model --enable-linear-replayssm yet"
+    if flags.value("disable_radix_cache", False):
+        return "not checked: the radix cache is off, so no checkpoint is ever reused"
     return None
 
 
@@ -228,36 +205,31 @@ def _beyond(given: Given) -> tuple[Beyond, ...]:
         if group.needs and not any(name in given.settings for name in group.needs):
             continue
         for name in dict.fromkeys(group.field_of(f) for f in (*group.switches, *group.flags)):
-            told = name in given.settings and group.takes_effect(given.settings[name].value)
-            if told or name in given.holes:
+            is_set = name in given.settings and group.takes_effect(given.settings[name].value)
+            if is_set or name in given.unresolved:
                 found[name] = Beyond(name, group.producers, group.why)
     return tuple(found.values())
 
 
-def read_words(
-    engine: str,
+def resolve(
     words: Sequence[Word],
     *,
-    told: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any],
     config: Path | None = None,
     resolved: bool = False,
 ) -> Launch:
-    """The configuration that the words behind an engine resolve to.
-
-    `told`: values given apart from the command (`SETTABLE`), `config`: the model's config.json,
-    `resolved`: the values are what a running engine printed. `BadInput` for a value no engine would take.
-    """
-    given = read_flags(words) if engine == "sglang" else Given()
-    facts = facts_of_model(given.value("model_path"), config)
-    values = _Values(given, facts, told or {})
+    """The launch that the words behind the engine give; the arguments are those of `generators.launch.launch.read_words`."""
+    flags = read_flags(words)
+    facts = facts_of_model(flags.value("model_path"), config)
+    values = _Values(flags, facts, given)
     page = values.page()
     # Pipeline parallelism turns the overlap scheduler off once the strategy is chosen.
-    wants_overlap = not given.value("disable_overlap_schedule", False)
-    overlap = wants_overlap and given.value("pp_size", 1) == 1
+    wants_overlap = not flags.value("disable_overlap_schedule", False)
+    overlap = wants_overlap and flags.value("pp_size", 1) == 1
     values.sources["overlap"] = "default" if overlap else "flag"
     strategy, draft = values.strategy(wants_overlap, page), values.draft_tokens()
-    speculates = draft > 0 and "speculative_algorithm" in given.settings
-    algorithm = given.value("speculative_algorithm", "").upper() if speculates else None
+    speculates = draft > 0 and "speculative_algorithm" in flags.settings
+    algorithm = _algorithm(flags) if speculates else None
     values.sources["speculative_algorithm"] = "flag" if algorithm else "default"
     configuration = Configuration(
         page_size=page,
@@ -270,64 +242,34 @@ def read_words(
         overlap=overlap and strategy != "no_buffer",
         mamba_chunk_size=values.pick("mamba_chunk_size"),
         recurrence=values.pick("recurrence"),
-        page_size_given="page_size" in given.settings and not resolved,
-        tp_size=given.value("tp_size"),
+        page_size_given="page_size" in flags.settings and not resolved,
+        tp_size=flags.value("tp_size"),
     )
     sources = values.sources
     if resolved:
         sources = {name: "log" if at == "flag" else at for name, at in sources.items()}
     return Launch(
-        engine=engine,
-        model=given.value("model_path"),
+        engine="sglang",
+        words=tuple(words),
         configuration=configuration,
         sources=sources,
-        context_length=given.value("context_length"),
-        radix_cache=not given.value("disable_radix_cache", False),
-        unmodelled=_unmodelled(engine, given, facts, values.told),
-        refused=None if strategy == "no_buffer" else _unbuffered(given, facts),
-        beyond=_beyond(given),
-        sessions=values.told.get("sessions", False),
-        words=tuple(words),
-        settings=given.settings,
-        notes=tuple(given.notes),
-        reading={"told": told, "config": config, "resolved": resolved},
-        convolves=facts.convolves,
-        recurrent=facts.recurrent,
-        nested_chunk=facts.nested_chunk,
+        context_length=flags.value("context_length"),
+        unmodelled=_unmodelled(flags, facts, given),
+        settings=flags.settings,
+        notes=tuple(flags.notes),
+        reading={"given": given, "config": config, "resolved": resolved},
+        facts=Facts(
+            model=facts,
+            radix_cache=not flags.value("disable_radix_cache", False),
+            refused=None if strategy == "no_buffer" else _unbuffered(flags, facts),
+            beyond=_beyond(flags),
+            sessions=given.get("sessions", False),
+        ),
     )
 
 
-def only_launched(words: Sequence[Word]) -> tuple[str, list[Word]]:
-    """The one engine that a command starts and its words; `BadInput` where there is none, or more than one."""
-    found = launches(words)
-    if len(found) > 1:
-        raise BadInput("this command starts more than one engine; give one launch at a time")
-    if not found:
-        raise BadInput(
-            "no engine is started by this command; accepted are 'python -m sglang.launch_server ...' "
-            "and 'sglang serve ...', alone or inside another command"
-        )
-    return found[0]
-
-
-def read_launch(command: Sequence[str], told: Mapping[str, Any] | None = None) -> Launch:
-    """The configuration that one launch command resolves to; `BadInput` for a value no engine would take."""
-    return read_words(*only_launched([Word(text) for text in command]), told=told)
-
-
-def told_from(pairs: Sequence[str]) -> dict[str, Any]:
-    """The values of `FIELD=VALUE` texts; `BadInput` for an unknown field or a value it cannot have."""
-    told: dict[str, Any] = {}
-    for pair in pairs:
-        name, separator, text = pair.partition("=")
-        name = name.strip().lstrip("-").replace("-", "_")
-        if not separator or name not in SETTABLE:
-            raise BadInput(f"--set {pair!r}: accepted is FIELD=VALUE with {', '.join(SETTABLE)}")
-        told[name] = _told(name, text.strip())
-    return told
-
-
-def _told(name: str, text: str) -> Any:
+def value_of(name: str, text: str) -> Any:
+    """The value of a settable field that a text gives; `BadInput` where it gives none."""
     if name == "sessions":
         if text not in ("on", "off"):
             raise BadInput(f"--set {name}: {text[:40]!r} is neither on nor off")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.codes import Code
+from generators.sglang import codes
 from spec.sglang.checkpoints import Checkpoint, misplaced
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
-import numpy
-
-from generators.cases.domain import Domain
-from generators.search.batches import Block, blocks
-from generators.search.configurations import MODELLED_STRATEGIES
-from generators.search.representative import ranks, written_first
 from spec.numbers import both, choose, divides, either, gcd, largest, smallest
 from spec.sglang.releases import Design, current
 from spec.sglang.rules import grids
@@ -66,64 +57,3 @@ def signature(design: Design, c: Any) -> list[Any]:
         *(choose(nested, 0, number) for number in apart),
         *(choose(nested, number, 0) for number in (*within, *near)),
     ]
-
-
-def groups(design: Design, block: Block) -> list[numpy.ndarray]:
-    """The indices of the configurations of each group."""
-    return [members for _, members in _with_signatures(design, block)]
-
-
-def _with_signatures(
-    design: Design, block: Block
-) -> Iterator[tuple[tuple[int, ...], numpy.ndarray]]:
-    size = len(block)
-    facts = [numpy.broadcast_to(f, (size,)).astype(numpy.int64) for f in signature(design, block.c)]
-    signatures, group = numpy.unique(numpy.stack(facts), axis=1, return_inverse=True)
-    order = numpy.argsort(group, kind="stable")
-    starts = numpy.flatnonzero(numpy.diff(group[order], prepend=-1))
-    for signed, members in zip(signatures.T, numpy.split(order, starts[1:]), strict=True):
-        yield tuple(signed.tolist()), members
-
-
-@dataclass
-class _Group:
-    """A group as far as it is known: how many configurations, and those to show, each with its rank."""
-
-    members: int
-    shown: list[tuple[Any, dict[str, Any]]]
-
-
-def representatives(
-    design: Design, domain: Domain, guards: bool, smallest: bool, most: int
-) -> tuple[int, list[tuple[dict[str, Any], int]]]:
-    """How many configurations a domain has, and of each group the `most` that a person would write, these in order.
-
-    Each comes with how many configurations it stands for.  A group is one whatever the blocks it lies in.
-    """
-    order, configurations = written_first(domain, smallest), 0
-    found: dict[tuple[Any, ...], dict[tuple[int, ...], _Group]] = {}
-    for block, _ in blocks(design, domain, guards):
-        configurations += len(block)
-        if not len(block) or block.others["strategy"] not in MODELLED_STRATEGIES:
-            continue
-        rank = ranks(order, block.numeric, smallest)
-        alike = found.setdefault(tuple(block.others.values()), {})
-        for signed, members in _with_signatures(design, block):
-            first = members[numpy.argsort(rank[members], kind="stable")][:most]
-            shown = [(rank[index], block.at(int(index))) for index in first]
-            group = alike.setdefault(signed, _Group(0, []))
-            group.members += len(members)
-            group.shown = sorted([*group.shown, *shown], key=itemgetter(0))[:most]
-    in_order = (
-        sorted(alike.values(), key=lambda group: group.shown[0][0]) for alike in found.values()
-    )
-    return configurations, [
-        p for groups in in_order for group in groups for p in _shared_out(group)
-    ]
-
-
-def _shared_out(group: _Group) -> Iterator[tuple[dict[str, Any], int]]:
-    """The configurations to show, the members of the group dealt out among them."""
-    each, left = divmod(group.members, len(group.shown))
-    for index, (_, values) in enumerate(group.shown):
-        yield values, each + (index < left)

@@ -255,7 +255,7 @@ class Moves:
         hits.add((end - 1) // self.page * self.page)
         point = current(self.scheduler.design.branching_point)
         points = {int(point(self.extend_grid, hit)) for hit in hits}
-        told = sorted(p for p in points if lookup.is_told(p, r.length) and p < end)
+        told = sorted(p for p in points if lookup.is_branching_point(p, r.length) and p < end)
         return [*told[:2], *told[-1:]]
 
     def _steps(self, r: Request) -> Iterator[Move]:

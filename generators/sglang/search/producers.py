@@ -1,4 +1,4 @@
-"""What the grid rules alone decide about one reader: which configurations it breaks, and the trace that shows it.
+"""What the grid rules alone decide about one producer: which configurations it breaks, and the trace that shows it.
 
 Decode, verify and flush depend on a *period*: of that many successive checkpoints one is right.
 An extend depends on where its prefix stands: on the tree page or off it.
@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.codes import Code
 from generators.cases.file_format import Event
+from generators.search.configurations import WrongCheckpoint
+from generators.sglang import codes
 from spec.numbers import Number, Truth, both, choose, divides, gcd, negation
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -33,15 +34,6 @@ from spec.sglang.slot_buffer import is_lazy
 GEOMETRY = ("page_size", "dcp_size", "mamba_chunk_size")
 
 
-@dataclass(frozen=True)
-class Found:
-    """A wrong checkpoint in one concrete configuration."""
-
-    outcome: str
-    trace: tuple[Event, ...]
-    depths: dict[str, int | None]
-
-
 def wrong_depths(checkpoint: Checkpoint, node: int) -> dict[str, int | None]:
     """The depths of a checkpoint that hangs on `node`, all in tokens."""
     if checkpoint.fault:
@@ -51,8 +43,8 @@ def wrong_depths(checkpoint: Checkpoint, node: int) -> dict[str, int | None]:
 
 
 @dataclass(frozen=True)
-class PeriodReader:
-    """A reader whose checkpoints lie on a grid: the case is decided by its period.
+class GridProducer:
+    """A producer whose checkpoints lie on a grid: the case is decided by its period.
 
     `rests_on`: the rules of a design, its grid apart, that the period is derived from.
     """
@@ -67,12 +59,12 @@ class PeriodReader:
     trace: Callable[[Design, Any, int], tuple[Event, ...]]
 
     def breaks(self, design: Design, c: Any) -> tuple[Truth, Number]:
-        """Where the reader misplaces a checkpoint, and the period there."""
+        """Where the producer stores a checkpoint under the wrong prefix, and the period there."""
         seq_len, period = self.first_wrong(design, c), self.period(design, c)
         wrong = misplaced(design, c, self.checkpoint(design, c, seq_len))
         return both(self.applies(c), wrong, period > 1), period
 
-    def find(self, design: Design, c: Any) -> Found | None:
+    def find(self, design: Design, c: Any) -> WrongCheckpoint | None:
         """The first wrong checkpoint of one configuration."""
         wrong, _ = self.breaks(design, c)
         if not wrong:
@@ -82,7 +74,7 @@ class PeriodReader:
         node = int(node_of(design, c, checkpoint))
         trace = self.trace(design, c, seq_len)
         finish = Event("finish", 0, trace[-1].seq_len, node_depth=node)
-        return Found("misplaced", (*trace, finish), wrong_depths(checkpoint, node))
+        return WrongCheckpoint("misplaced", (*trace, finish), wrong_depths(checkpoint, node))
 
 
 def first_off_the_tree(page: Number, grid: Number) -> Number:
@@ -129,7 +121,7 @@ def _flush_first_wrong(design: Design, c: Any) -> Number:
 
 _INSERT = ("insert_guard", "node_depth")
 _DECODE = ("decode_snapshots", "decode_state", *_INSERT)
-DECODE = PeriodReader(
+DECODE = GridProducer(
     "decode",
     codes.DECODE_GRID,
     _DECODE,
@@ -139,7 +131,7 @@ DECODE = PeriodReader(
     decode_checkpoint,
     _decode_trace,
 )
-VERIFY = PeriodReader(
+VERIFY = GridProducer(
     "verify",
     codes.VERIFY_GRID,
     ("verify_crosses", "verify_point", "verify_saved_step", *_INSERT),
@@ -149,7 +141,7 @@ VERIFY = PeriodReader(
     lambda design, c, seq_len: verify_checkpoint(design, c, seq_len - 1, 1),
     _verify_trace,
 )
-FLUSH = PeriodReader(
+FLUSH = GridProducer(
     "flush",
     codes.FLUSH,
     ("flush_state", *_DECODE),
@@ -161,7 +153,7 @@ FLUSH = PeriodReader(
 )
 
 
-PERIOD_READERS = (DECODE, VERIFY, FLUSH)
+GRID_PRODUCERS = (DECODE, VERIFY, FLUSH)
 
 
 @dataclass(frozen=True)
@@ -241,12 +233,14 @@ _LONGEST_SHRUNK = 4_096
 
 
 def shrink_extend(
-    design: Design, c: Any, klass: ExtendClass, prefix: int, end: int
+    design: Design, c: Any, failure_class: ExtendClass, prefix: int, end: int
 ) -> tuple[int, int]:
     """The shortest extend (prefix and end, tokens) that goes wrong in the same way: events first, then tokens."""
     if end > _LONGEST_SHRUNK:
         return prefix, end
-    first = _first_failure(design, c, klass, numpy.zeros(end, dtype=int), numpy.arange(1, end + 1))
+    first = _first_failure(
+        design, c, failure_class, numpy.zeros(end, dtype=int), numpy.arange(1, end + 1)
+    )
     if first is not None:
         return first
     low = 1
@@ -254,22 +248,26 @@ def shrink_extend(
         high = min(end, low + max(0, _PAIRS // end - 1))
         ends = numpy.repeat(numpy.arange(low, high + 1), numpy.arange(low, high + 1))
         prefixes = numpy.concatenate([numpy.arange(e) for e in range(low, high + 1)])
-        if (first := _first_failure(design, c, klass, prefixes, ends)) is not None:
+        if (first := _first_failure(design, c, failure_class, prefixes, ends)) is not None:
             return first
         low = high + 1
     return prefix, end
 
 
 def _first_failure(
-    design: Design, c: Any, klass: ExtendClass, prefixes: numpy.ndarray, ends: numpy.ndarray
+    design: Design, c: Any, failure_class: ExtendClass, prefixes: numpy.ndarray, ends: numpy.ndarray
 ) -> tuple[int, int] | None:
-    hit = numpy.broadcast_to(klass.matches(design, c, prefixes, ends), ends.shape).astype(bool)
+    hit = numpy.broadcast_to(failure_class.matches(design, c, prefixes, ends), ends.shape).astype(
+        bool
+    )
     where = int(numpy.argmax(hit))
     return (int(prefixes[where]), int(ends[where])) if hit[where] else None
 
 
-def find_extend(design: Design, c: Any, klass: ExtendClass, prefix: int, end: int) -> Found:
-    """The trace and depths of an extend that goes wrong in the way of `klass`."""
+def find_extend(
+    design: Design, c: Any, failure_class: ExtendClass, prefix: int, end: int
+) -> WrongCheckpoint:
+    """The trace and depths of an extend that goes wrong in the way of `failure_class`."""
     checkpoint = extend_checkpoint(design, c, prefix, end)
     node = int(node_of(design, c, checkpoint)) if checkpoint.saved else 0
     events = []
@@ -279,7 +277,7 @@ def find_extend(design: Design, c: Any, klass: ExtendClass, prefix: int, end: in
         events.append(Event("extend", prefix, prefix, snapshot_depth=depth))
     if checkpoint.fault:
         events.append(Event("extend", end - prefix, end))
-        return Found("fault", tuple(events), wrong_depths(checkpoint, 0))
+        return WrongCheckpoint("fault", tuple(events), wrong_depths(checkpoint, 0))
     events.append(Event("extend", end - prefix, end, snapshot_depth=int(checkpoint.state)))
     events.append(Event("finish", 0, end, node_depth=node))
-    return Found("misplaced", tuple(events), wrong_depths(checkpoint, node))
+    return WrongCheckpoint("misplaced", tuple(events), wrong_depths(checkpoint, node))

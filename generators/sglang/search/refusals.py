@@ -1,6 +1,6 @@
 """What is amiss with a launch though no state is wrong: a guard refuses it for nothing, or nothing is ever reused.
 
-Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/configuration.py`; upstream reports of guards that reject
+Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/guards.py`; upstream reports of guards that reject
 what is right, and of grids beyond every prompt (`docs/reference/public-reports.md`).
 """
 
@@ -8,28 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.codes import Code
-from generators.cases.domain import DOMAIN_FIELDS, Domain
+from generators.cases.domain import Domain
 from generators.cases.file_format import Case, CaseFile, Event, shortest_first, spelled
 from generators.search import batches
-from generators.search.batches import Block
-from generators.search.configurations import (
-    broken_by_extends,
-    check_accepted,
-    check_size,
-    unmodelled,
-)
+from generators.search.batches import Batch
+from generators.search.configurations import check_accepted, check_size
 from generators.search.limits import Progress, silent
 from generators.search.representative import ranks, written_first
 from generators.search.user_design.load import own_rules
-from generators.search.user_design.producers import own_classes, with_a_period
 from generators.search.user_design.rule import OwnRule
+from generators.sglang import codes
+from generators.sglang.search.part import PART
+from generators.sglang.search.surveys import surveys
+from spec.engine import Guard
 from spec.numbers import both, either, largest, lcm, negation, smallest
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -38,7 +34,8 @@ from spec.sglang.checkpoints import (
     node_of,
     verify_checkpoint,
 )
-from spec.sglang.configuration import Guard
+from spec.sglang.configuration import Configuration
+from spec.sglang.engine import ENGINE, FIELD_NAMES
 from spec.sglang.releases import Design, current
 from spec.sglang.rules import grids
 
@@ -67,14 +64,11 @@ class _Best:
     configuration: dict[str, Any]
 
 
-def is_wrong(design: Design, block: Block) -> numpy.ndarray:
-    """Which configurations of a block some reader's grid breaks, at the lengths that a search looks at."""
-    size = len(block)
-    wrong = broken_by_extends(design, block)
-    for reader in with_a_period(design):
-        wrong |= numpy.broadcast_to(reader.breaks(design, block.c)[0], (size,)).astype(bool)
-    for own in own_classes(design):
-        wrong |= own.shortest(design, block.c, size)[0] >= 0
+def is_wrong(design: Design, domain: Domain, batch: Batch) -> numpy.ndarray:
+    """Which configurations of a batch some producer's grid breaks, at the lengths that a search looks at."""
+    wrong = numpy.zeros(len(batch), dtype=bool)
+    for survey in surveys(design, domain, guards=False):
+        wrong |= survey.breaks(batch)
     return wrong
 
 
@@ -98,8 +92,8 @@ def _shallowest(design: Design, c: Any, context: int) -> Iterator[tuple[Any, Che
     """The first checkpoints that a node can have, and the first whose depth one has; and where each is taken."""
     page, drafts = grids.tree_page(c), c.speculative_num_draft_tokens
 
-    def depths(reader: str) -> tuple[Any, Any]:
-        grid = design.grid(reader, c)
+    def depths(producer: str) -> tuple[Any, Any]:
+        grid = design.grid(producer, c)
         return (page + grid - 1) // grid * grid, lcm(grid, page)
 
     for depth in depths("extend"):
@@ -119,23 +113,23 @@ def _chunk_with(c: Any, depth: Any, context: int) -> tuple[Any, Any]:
     return prefix, smallest(prefix + size, largest(depth, context))
 
 
-def _refused_alone(design: Design, guard: Guard, block: Block) -> numpy.ndarray:
+def _refused_alone(design: Design, guard: Guard, batch: Batch) -> numpy.ndarray:
     """Which configurations this guard refuses and no other does."""
-    shape = (len(block),)
-    mask = ~numpy.broadcast_to(guard.accepts(block.c), shape).astype(bool)
+    shape = (len(batch),)
+    mask = ~numpy.broadcast_to(guard.accepts(batch.c), shape).astype(bool)
     for other in design.guards:
         if other is not guard:
-            mask &= numpy.broadcast_to(other.accepts(block.c), shape).astype(bool)
+            mask &= numpy.broadcast_to(other.accepts(batch.c), shape).astype(bool)
     return mask
 
 
-def _refused(design: Design, block: Block) -> Iterator[tuple[_Class, Block]]:
+def _refused(design: Design, domain: Domain, batch: Batch) -> Iterator[tuple[_Class, Batch]]:
     known = ABOUT_DEPTHS | {g.name for g in design.guards if isinstance(g.accepts, OwnRule)}
     for guard in design.guards:
         if guard.name in known:
-            refused = block.where(_refused_alone(design, guard, block))
+            refused = batch.where(_refused_alone(design, guard, batch))
             if len(refused):
-                valid = refused.where(~is_wrong(design, refused))
+                valid = refused.where(~is_wrong(design, domain, refused))
                 name = f"{codes.REFUSED_THOUGH_VALID.name}-{guard.name.replace('_', '-')}"
                 yield (
                     _Class(codes.REFUSED_THOUGH_VALID, name, (("guard", guard.name),)),
@@ -143,12 +137,12 @@ def _refused(design: Design, block: Block) -> Iterator[tuple[_Class, Block]]:
                 )
 
 
-def _inert(design: Design, block: Block, context: int) -> Iterator[tuple[_Class, Block]]:
-    accepted = batches.accepted(design, block)
+def _inert(design: Design, batch: Batch, context: int) -> Iterator[tuple[_Class, Batch]]:
+    accepted = batches.accepted(design, batch)
     if len(accepted):
         mask = numpy.broadcast_to(is_inert(design, accepted.c, context), (len(accepted),))
-        klass = _Class(codes.INERT, codes.INERT.name, (("context_length", context),))
-        yield klass, accepted.where(mask.astype(bool))
+        failure_class = _Class(codes.INERT, codes.INERT.name, (("context_length", context),))
+        yield failure_class, accepted.where(mask.astype(bool))
 
 
 def launch_cases(
@@ -162,38 +156,41 @@ def launch_cases(
     """Every guard that refuses what nothing would break, and what nothing of `context` tokens can reuse, a case each."""
     best: dict[_Class, _Best] = {}
     order, done = written_first(domain, smallest_shown), 0
-    for block, points in batches.blocks(design, domain, guards=False):
+    for batch, points in batches.batches(design, domain, guards=False):
         done += points
-        if not len(block) or block.others["strategy"] == "no_buffer":
+        if not len(batch) or batch.others["strategy"] == "no_buffer":
             continue
-        for klass, members in (*_refused(design, block), *_inert(design, block, context)):
+        for failure_class, members in (
+            *_refused(design, domain, batch),
+            *_inert(design, batch, context),
+        ):
             if not len(members):
                 continue
-            rank = ranks(order, members.numeric, smallest_shown)
+            rank = ranks(order, members, smallest_shown)
             where = int(numpy.argmin(rank))
-            known = best.get(klass)
+            known = best.get(failure_class)
             if known is None or rank[where] < known.rank:
                 count = known.members if known else 0
-                known = best[klass] = _Best(count, rank[where], members.at(where))
+                known = best[failure_class] = _Best(count, rank[where], members.at(where))
             known.members += len(members)
         progress(f"{len(best)} launches", done, domain.size())
-    return [_case(design, klass, found) for klass, found in best.items()]
+    return [_case(design, failure_class, found) for failure_class, found in best.items()]
 
 
-def _case(design: Design, klass: _Class, found: _Best) -> Case:
+def _case(design: Design, failure_class: _Class, found: _Best) -> Case:
     """A class with the first decode checkpoint that its configuration would have."""
     values = found.configuration
-    c = SimpleNamespace(**values)
+    c = Configuration(**values)
     depth = int(lcm(design.grid("decode", c), grids.tree_page(c)))
-    inert = klass.code is codes.INERT
+    inert = failure_class.code is codes.INERT
     finish = Event("finish", 0, depth, node_depth=None if inert else depth)
     return Case(
-        id=f"{klass.name}-{spelled(values)}",
-        code=klass.code.id,
+        id=f"{failure_class.name}-{spelled(values)}",
+        code=failure_class.code.id,
         outcome="lost" if inert else "right",
         configuration={
-            **{name: values[name] for name in DOMAIN_FIELDS},
-            "engine": f"sglang=={design.release}",
+            **{name: values[name] for name in FIELD_NAMES},
+            "engine": ENGINE.requirement(design.release),
         },
         trace=(
             Event("extend", 1, 1),
@@ -201,7 +198,7 @@ def _case(design: Design, klass: _Class, found: _Best) -> Case:
             finish,
         ),
         depths={"state": depth, "node": None if inert else depth, "replayed": None if inert else 0},
-        klass=dict(klass.document),
+        klass=dict(failure_class.document),
         members=found.members,
     )
 
@@ -224,10 +221,10 @@ def search_launches(
     design = design if guards else replace(design, guards=())
     cases = launch_cases(design, domain, context_length, smallest_shown=smallest, progress=progress)
     if not cases:
-        check_accepted(design, domain, sum(len(b) for b, _ in batches.blocks(design, domain)))
+        check_accepted(design, domain, sum(len(b) for b, _ in batches.batches(design, domain)))
     note = f"a context of {context_length:,} tokens is taken for what can be reused"
     inert = any(case.outcome == "lost" for case in cases)
-    missing = unmodelled(domain)
+    missing = PART.unmodelled(domain)
     if own_rules(design) and any(case.outcome == "right" for case in cases):
         missing.append(
             "that what is refused would break nothing was looked at around the grids, not shown"

@@ -8,18 +8,19 @@ donates a state of its own depth, so that what is wrong was made wrong by the tr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from types import SimpleNamespace
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from generators.cases import codes
-from generators.cases.domain import DOMAIN_FIELDS
 from generators.cases.file_format import Case, Event, spelled
 from generators.search.user_design.load import own_rules
+from generators.sglang import codes
 from generators.sglang.emit.trees import Insert, Key, Tree
+from spec.sglang.configuration import Configuration
+from spec.sglang.engine import ENGINE, FIELD_NAMES
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
+from spec.transition_system import Trace, Wrong, shortest_traces
 
 TREE_RULES = frozenset(
     ("node_keeps", "split_above", "split_below", "eviction_leaves", "longest_given")
@@ -29,23 +30,25 @@ _LONGEST = 1 << 14  # tokens of a request; a coarser grid is not searched
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What ends wrong: the event that made it so, the trace, the depths (tokens) of node and state."""
+class _Move:
+    """What happens in the tree, and the events of a case that show it, the splits that it brought about among them."""
 
     by: str
-    trace: tuple[Event, ...]
-    node: int
-    state: int
+    events: tuple[Event, ...]
 
 
 @dataclass(frozen=True)
 class _State:
-    nodes: Mapping[Key, Any]
-    trace: tuple[Event, ...] = ()
+    """The nodes of the tree; `made`: what the last move made wrong, by which kind of event."""
+
+    nodes: frozenset[tuple[Key, Any]] = frozenset()
+    made: Wrong | None = field(default=None, compare=False)
 
 
-class TreeSearch:
-    """Breadth-first over what can happen in the tree of one design and configuration."""
+class TreeLife:
+    """What can happen in the tree of one design and configuration: a model whose states are trees."""
+
+    untried = ()
 
     def __init__(self, design: Design, c: Any):
         self.design, self.c = design, c
@@ -58,23 +61,20 @@ class TreeSearch:
         """Whether its requests have more tokens than are searched."""
         return 2 * self.unit > _LONGEST
 
-    def run(self) -> Iterator[_Found]:
+    def run(self) -> tuple[Trace, ...]:
         """The shortest trace by which each kind of event makes something wrong."""
-        frontier, known, told = [_State({})], set(), set[str]()
-        for _ in range(0 if self.is_too_long else MOST_EVENTS):
-            following = []
-            for state in frontier:
-                for after, found in self._after(state):
-                    if found is not None:
-                        if found.by not in told:
-                            told.add(found.by)
-                            yield found
-                    elif (key := frozenset(after.nodes.items())) not in known:
-                        known.add(key)
-                        following.append(after)
-            frontier = following
+        return () if self.is_too_long else shortest_traces(self, MOST_EVENTS).traces
 
-    def _after(self, state: _State) -> Iterator[tuple[_State, _Found | None]]:
+    def starts(self) -> Iterator[tuple[tuple[_Move, ...], _State]]:
+        """An empty tree."""
+        yield (), _State()
+
+    def ways(self, state: _State) -> Iterator[tuple[None, Hashable]]:
+        """One: all that can happen next."""
+        yield None, (None, state)
+
+    def successors(self, state: _State, way: None) -> Iterator[tuple[_Move, _State]]:
+        """Donations of requests that share a prefix with the first one, matches, evictions."""
         for shared in (0, self.page, self.unit, 2 * self.unit) if state.nodes else (0,):
             for depth in (self.unit, 2 * self.unit):
                 if shared <= depth:
@@ -82,14 +82,30 @@ class TreeSearch:
         if state.nodes:
             for length in sorted({self.page, self.page + 1, self.unit, self.unit + 1}):
                 yield self._match(state, length)
-        for key, node in state.nodes.items():
+        for key, node in dict(state.nodes).items():
             if node.has_state:
                 yield self._eviction(state, key)
+
+    def special(self, state: _State, move: _Move) -> None:
+        """Nothing that can happen in a tree is special."""
+        return None
+
+    def wrong(self, state: _State) -> Wrong | None:
+        """The first node that the last move left with a state of another depth."""
+        return state.made
+
+    def judged(self, state: _State) -> _State:
+        """The tree as it is."""
+        return state
+
+    def is_end(self, move: _Move) -> bool:
+        """A tree goes on for ever."""
+        return False
 
     def _tree(self, state: _State) -> Tree:
         return Tree(self.design, self.c, dict(state.nodes))
 
-    def _donation(self, state: _State, shared: int, depth: int) -> tuple[_State, _Found | None]:
+    def _donation(self, state: _State, shared: int, depth: int) -> tuple[_Move, _State]:
         """A request that shares so much with the first one, computes the rest and donates its state at `depth`."""
         tree = self._tree(state)
         tokens = [*self.first[:shared], *(-1 - i for i in range(shared, depth))]
@@ -97,58 +113,52 @@ class TreeSearch:
             tokens = list(self.first[:depth])
         tree.donate(tokens, Insert(0, depth, depth))
         events = (Event("extend", depth, depth, depth), Event("finish", 0, depth, node_depth=depth))
-        return self._told(state, tree, "donate", events)
+        return self._after(state, tree, "donate", events)
 
-    def _match(self, state: _State, length: int) -> tuple[_State, _Found | None]:
+    def _match(self, state: _State, length: int) -> tuple[_Move, _State]:
         """A prompt of so many tokens of the first request."""
         tree = self._tree(state)
         given = tree.match(list(self.first[:length]))
         node = int(given["node"] or 0)
         event = Event("match", length, length, node_depth=node)
         if node >= length:
-            trace = (*state.trace, event)
-            return state, _Found("match", trace, length - 1, int(given["state"] or 0))
-        return self._told(state, tree, "match", (event,))
+            made = Wrong("match", (length - 1, int(given["state"] or 0)), 0)
+            return _Move("match", (event,)), _State(state.nodes, made)
+        return self._after(state, tree, "match", (event,))
 
-    def _eviction(self, state: _State, key: Key) -> tuple[_State, _Found | None]:
+    def _eviction(self, state: _State, key: Key) -> tuple[_Move, _State]:
         tree = self._tree(state)
         tree.evict(key)
         depth = len(key) * self.page
-        return self._told(state, tree, "evict", (Event("evict", 0, depth, node_depth=depth),))
+        return self._after(state, tree, "evict", (Event("evict", 0, depth, node_depth=depth),))
 
-    def _told(
+    def _after(
         self, before: _State, tree: Tree, by: str, events: Iterable[Event]
-    ) -> tuple[_State, _Found | None]:
-        """The tree after an event, and the first node that it left with a state of another depth."""
-        new = [key for key in tree.nodes if key not in before.nodes]
+    ) -> tuple[_Move, _State]:
+        """A move and the tree after it, with the first node that it left with a state of another depth."""
+        known = dict(before.nodes)
+        new = [key for key in tree.nodes if key not in known]
         parts = [
-            key
-            for key in new
-            if any(len(key) < len(k) and k[: len(key)] == key for k in before.nodes)
+            key for key in new if any(len(key) < len(k) and k[: len(key)] == key for k in known)
         ]
         at = [len(key) * self.page for key in parts]
-        trace = (
-            *before.trace,
-            *(Event("split", 0, depth, node_depth=depth) for depth in at),
-            *events,
-        )
+        splits = tuple(Event("split", 0, depth, node_depth=depth) for depth in at)
         wrong = [
             node for node in tree.nodes.values() if node.has_state and node.state != node.depth
         ]
-        found = None
+        made = None
         if wrong:
             of_a_split = at and (wrong[0].depth in at or by == "match")
-            found = _Found(
-                "split" if of_a_split else by, trace, int(wrong[0].depth), int(wrong[0].state)
-            )
-        return _State(tree.nodes, trace), found
+            depths = (int(wrong[0].depth), int(wrong[0].state))
+            made = Wrong("split" if of_a_split else by, depths, 0)
+        return _Move(by, (*splits, *events)), _State(frozenset(tree.nodes.items()), made)
 
 
 def trees_left_out(design: Design, configurations: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Why the tree of some of these configurations is not searched, as a sentence; none where all are."""
     if TREE_RULES.isdisjoint(own_rules(design)):
         return ()
-    searches = [TreeSearch(design, SimpleNamespace(**values)) for values in configurations]
+    searches = [TreeLife(design, Configuration(**values)) for values in configurations]
     left = sum(search.is_too_long for search in searches)
     said = f"the tree is not searched where two checkpoint units exceed {_LONGEST:,} tokens"
     return (f"{said}: {left} of {len(searches)} configurations",) if left else ()
@@ -160,21 +170,22 @@ def tree_cases(design: Design, configurations: Iterable[Mapping[str, Any]]) -> l
         return []
     cases: dict[str, Case] = {}
     for values in configurations:
-        for found in TreeSearch(design, SimpleNamespace(**values)).run():
-            cases.setdefault(found.by, _case(design, values, found))
+        for found in TreeLife(design, Configuration(**values)).run():
+            cases.setdefault(found.kind, _case(design, values, found))
     return list(cases.values())
 
 
-def _case(design: Design, values: Mapping[str, Any], found: _Found) -> Case:
+def _case(design: Design, values: Mapping[str, Any], found: Trace) -> Case:
+    node, state = found.ending
     return Case(
-        id=f"{codes.TREE_STATE.name}-{found.by}-{spelled(values)}",
+        id=f"{codes.TREE_STATE.name}-{found.kind}-{spelled(values)}",
         code=codes.TREE_STATE.id,
         outcome="misplaced",
         configuration={
-            **{name: values[name] for name in DOMAIN_FIELDS},
-            "engine": f"sglang=={design.release}",
+            **{name: values[name] for name in FIELD_NAMES},
+            "engine": ENGINE.requirement(design.release),
         },
-        trace=found.trace,
-        depths={"state": found.state, "node": found.node, "replayed": found.state - found.node},
-        klass={"by": found.by, "rules": list(own_rules(design))},
+        trace=tuple(event for move in found.moves for event in move.events),
+        depths={"state": state, "node": node, "replayed": state - node},
+        klass={"by": found.kind, "rules": list(own_rules(design))},
     )

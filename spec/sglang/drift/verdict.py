@@ -1,11 +1,12 @@
-"""The second method's verdict on a design: does every node with a state have that state's depth, for ever?"""
+"""The second method's verdict on a design: whether every node that has a state always has the state of its depth."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+from spec.engine import SecondMethod
 from spec.sglang.drift.model import State, system
 from spec.sglang.releases import Design
 from spec.smt import spacer
@@ -19,9 +20,10 @@ _PAGE, _VALUES, _MOST_EVENTS = 2, range(-1, 3), 6
 
 @dataclass(frozen=True)
 class SecondVerdict:
-    """`proved` where Spacer found an invariant under every seed, `refuted` where integers follow it to harm.
+    """`proved`: Spacer found an invariant under every seed; `refuted`: a trace of integers leads to a wrong node.
 
-    `slots_hold`: whether a slot was taken to keep its state until it is donated; `seconds`: Spacer's, of all seeds.
+    `slots_hold`: whether it was assumed that a slot keeps its state until it is donated; `seconds`: Spacer's, of all
+    seeds.
     """
 
     design: str
@@ -30,6 +32,17 @@ class SecondVerdict:
     seconds: float
     trace: tuple[Step, ...] = ()
 
+    @property
+    def assumes(self) -> str:
+        """What was assumed of the slots, in words."""
+        kept = "keeps its state until" if self.slots_hold else "may be overwritten before"
+        return f"if a slot {kept} it is donated"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same for a JSON document."""
+        return {"slots_hold": self.slots_hold}
+
 
 def judge(
     design: Design,
@@ -37,17 +50,20 @@ def judge(
     limits: Limits = Limits(),
     seeds: Iterable[int] = (0,),
 ) -> SecondVerdict:
-    """Ask for every seed; harm that no short trace of integers leads to counts as unknown."""
-    life = system(design, slots_hold)
-    answers = [spacer.decide(life, replace(limits, seed=seed)) for seed in seeds]
-    said, seconds = {a.result for a in answers}, sum(a.seconds for a in answers)
-    if said == {"unsat"}:
+    """Ask Spacer under every seed; a refutation that no short trace of integers repeats counts as `unknown`."""
+    model = system(design, slots_hold)
+    answers = [spacer.decide(model, replace(limits, seed=seed)) for seed in seeds]
+    results, seconds = {a.result for a in answers}, sum(a.seconds for a in answers)
+    if results == {"unsat"}:
         return SecondVerdict(design.name, slots_hold, "proved", seconds)
-    trace = _harm(life) if said == {"sat"} else None
+    trace = _harm(model) if results == {"sat"} else None
     if trace is None:
         return SecondVerdict(design.name, slots_hold, "unknown", seconds)
     return SecondVerdict(design.name, slots_hold, "refuted", seconds, tuple(trace))
 
 
-def _harm(life: System) -> list[Step] | None:
-    return shortest_trace(life, State(page=_PAGE), _VALUES, _MOST_EVENTS)
+def _harm(model: System) -> list[Step] | None:
+    return shortest_trace(model, State(page=_PAGE), _VALUES, _MOST_EVENTS)
+
+
+METHOD = SecondMethod("Horn clauses (z3 Spacer)", CLAIM, "slots", judge)

@@ -1,4 +1,4 @@
-"""Which depth an extend donates, which intermediate state it reads for it, and the assertion on the way.
+"""Which depth an extend donates, which intermediate state it reads for that, and the assertion before the read.
 
 `prefix` and `end` are depths in tokens: the extend computes the tokens from `prefix` up to `end`.
 Source: SGLang 0.5.17 to 0.5.23, `managers/schedule_batch.py`
@@ -31,7 +31,7 @@ def absolute_donates(grid: Number, chunk: Number, prefix: Number, end: Number) -
 
 
 def forces_intermediate(stride: Number, prefix: Number, end: Number, depth: Number) -> Truth:
-    """Whether the engine asks for a state before the last one, `stride` being the tokens it counts rows in."""
+    """Whether the engine needs a state before the last one; it counts rows every `stride` tokens."""
     return prefix + (end - prefix) // stride * stride != depth
 
 
@@ -41,7 +41,7 @@ def tracked_length(stride: Number, prefix: Number, end: Number, depth: Number) -
 
 
 def keeps_branching_point(chunk: Number, prefix: Number, tracked: Number, point: Number) -> Truth:
-    """Whether an extend that donates keeps the state of a branching point (tokens) in place of the one it would."""
+    """Whether an extend that donates keeps the state of a branching point (tokens) instead of its usual one."""
     return both(point > prefix, point < tracked, divides(chunk, point - prefix))
 
 
@@ -75,7 +75,7 @@ def state_depth(
 
 
 def rows_written(stride: Number, tokens: Number) -> Number:
-    """Rows of intermediate states of an extend of so many tokens, one every `stride` tokens and one for the rest."""
+    """Rows of intermediate states of an extend of `tokens` tokens: one every `stride` tokens and one for the rest."""
     return (tokens - 1) // stride + 1
 
 

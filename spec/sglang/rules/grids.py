@@ -13,6 +13,11 @@ def tree_page(c) -> Number:
     return c.page_size * c.dcp_size
 
 
+def model_chunk(c) -> Number:
+    """Tokens between the rows of intermediate states as the model's kernels write them."""
+    return c.mamba_chunk_size
+
+
 def cache_chunk_size(c) -> Number:
     """Tokens between depths that the engine caches at: the model's chunk or the page, whichever is larger."""
     return largest(c.mamba_chunk_size, c.page_size)

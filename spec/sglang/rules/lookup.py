@@ -1,4 +1,4 @@
-"""What a follower is given by the radix tree, and the depth it is told to keep a state of its own at.
+"""How much of a prompt the radix tree matches, and the branching point at which the request keeps a state.
 
 Source: SGLang 0.5.17 to 0.5.23, `managers/schedule_batch.py` (`_compute_max_prefix_len`),
 `mem_cache/unified_cache/components/mamba.py` (0.5.17: `mamba_component.py`), in the Rust core the same rules.
@@ -8,7 +8,7 @@ from spec.numbers import Number, Truth
 
 
 def longest_given(tree_page: Number, prompt: Number) -> Number:
-    """Most tokens that a prompt (tokens) is given: whole tree pages, and never its last token."""
+    """The most tokens of a prompt (tokens) that can be matched: whole tree pages, and never its last token."""
     return (prompt - 1) // tree_page * tree_page
 
 
@@ -17,6 +17,6 @@ def branching_point(grid: Number, hit: Number) -> Number:
     return hit // grid * grid
 
 
-def is_told(point: Number, node: Number) -> Truth:
-    """Whether a follower is told to branch at `point` (tokens): it lies beyond the node whose state is given."""
+def is_branching_point(point: Number, node: Number) -> Truth:
+    """Whether a request keeps a state at `point` (tokens): only beyond the node whose state it was given."""
     return point > node

@@ -1,4 +1,4 @@
-"""What the nodes of the radix tree hold: a donation, a split, an eviction, and what a match along a path is given.
+"""What the nodes of the radix tree hold after an insertion, a split and an eviction, and what a match returns.
 
 Source: SGLang 0.5.17 to 0.5.23, `mem_cache/unified_cache/unified_tree_core.py` (`_match_prefix_helper`, `_split_node`),
 `mem_cache/unified_cache/components/mamba.py` (`commit_insert_component_data`, `redistribute_on_node_split`,
@@ -24,7 +24,7 @@ class Node:
 
     @property
     def has_state(self) -> Truth:
-        """Whether there is a state to be given."""
+        """Whether there is a state that a match can return."""
         return self.state != NO_STATE
 
 
@@ -72,7 +72,7 @@ def evicted(node: Node, leaves: Rule = left_evicted) -> Node:
 
 
 def visited(best: Node, node: Node) -> Node:
-    """Which node a match gives, the best one so far and the next one of its path being these."""
+    """The node that a match returns so far, given the best node before and the next node of its path."""
     return Node(
         choose(node.has_state, node.depth, best.depth),
         choose(node.has_state, node.state, best.state),
@@ -80,5 +80,5 @@ def visited(best: Node, node: Node) -> Node:
 
 
 def given(path: Iterable[Node]) -> Node:
-    """Which node a match of the whole path gives, from the shallowest node on; the root where none has a state."""
+    """The node that a match of a path returns, the path from its shallowest node on; the root if none has a state."""
     return reduce(visited, path, ROOT)

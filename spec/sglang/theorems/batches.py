@@ -2,7 +2,7 @@
 
 from spec.numbers import both
 from spec.sglang.checkpoints import extend_checkpoint
-from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.releases import current
 from spec.sglang.rules import extend, grids
 from spec.sglang.theorems.library import theorem
@@ -11,7 +11,8 @@ from spec.theorem import Statement
 
 @theorem("extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least={"prefix": 0})
 def a_row_read_in_a_batch_is_the_requests_own(design, c, prefix, tokens, before):
-    """Behind another request of its batch, which fills the rows its tokens need, an extend reads its own depth's row."""
+    """Behind another request in its batch, an extend reads the row of its own depth, not one of the other request's
+    rows."""
     checkpoint, end = extend_checkpoint(design, c, prefix, prefix + tokens), prefix + tokens
     stride, chunk = current(design.extend_row_stride)(c), c.mamba_chunk_size
     tracked = extend.tracked_length(stride, prefix, end, checkpoint.recorded)

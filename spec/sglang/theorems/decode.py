@@ -1,4 +1,4 @@
-"""A decode checkpoint hangs on the node of its own depth, and the raw interval does so exactly when the tree page divides it."""
+"""A decode checkpoint is inserted at its own depth; on the raw interval it is exactly when the tree page divides that."""
 
 from spec.numbers import both, choose, divides, either, gcd, negation
 from spec.sglang import checkpoints
@@ -11,7 +11,7 @@ from spec.theorem import Statement
 
 @theorem("decode", refuted_by=("sglang-0.5.17", "sglang-0.5.18"))
 def decode_checkpoint_lands_on_a_node(design, c, seq_len):
-    """A decode checkpoint is hung on the node of exactly the depth that its state has consumed."""
+    """A decode checkpoint is inserted at the node whose depth is exactly the tokens that its state has consumed."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
         {"a_snapshot_is_taken": checkpoint.saved},
@@ -48,7 +48,7 @@ def a_raw_interval_is_safe_only_if_the_tree_page_divides_it(design, c):
 
 
 @theorem("decode")
-def every_depth_on_all_grids_is_snapshotted(design, c, seq_len):
+def a_snapshot_is_taken_of_every_depth_on_all_grids(design, c, seq_len):
     """A decode step that reaches a depth on tree page, cache chunk and interval takes a snapshot of that depth."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
@@ -83,8 +83,8 @@ def a_later_extend_from_a_decode_checkpoint_misses_no_depth(design, c, prefix, t
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
-    """A snapshot before the first tree page is full hangs on no node, so that nobody is given it."""
+def a_state_below_one_tree_page_is_not_cached(design, c, seq_len):
+    """A snapshot before the first tree page is full is not inserted at any node, so that no request can match it."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     return Statement(
         {"the_depth_is_below_the_tree_page": seq_len < grids.tree_page(c)},
@@ -96,9 +96,11 @@ def a_state_below_one_tree_page_is_lost_and_not_misplaced(design, c, seq_len):
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first(design, c, seq_len):
-    """From the first full tree page on, what is misplaced is each snapshot on the interval, and nothing else, at a depth
-    that the tree page does not divide."""
+def beyond_the_first_page_a_raw_checkpoint_has_the_wrong_prefix_exactly_off_the_tree_page(
+    design, c, seq_len
+):
+    """From the first full tree page on, a snapshot on the raw interval is inserted under a wrong prefix exactly if the
+    tree page does not divide its depth."""
     page, checkpoint = grids.tree_page(c), decode_checkpoint(design, c, seq_len)
     off_the_page = negation(divides(page, seq_len))
     return Statement(
@@ -109,8 +111,9 @@ def a_raw_checkpoint_is_misplaced_exactly_off_the_tree_page_beyond_the_first(des
 
 
 @theorem("decode", proved_for="sglang-0.5.18")
-def one_of_two_successive_raw_checkpoints_is_misplaced(design, c, k):
-    """Where the tree page does not divide the interval, of two successive checkpoints beyond it one is misplaced."""
+def one_of_two_successive_raw_checkpoints_has_the_wrong_prefix(design, c, k):
+    """Where the tree page does not divide the interval, of two successive checkpoints beyond it one gets a wrong
+    prefix."""
     interval, page = grids.track_interval(c), grids.tree_page(c)
     depth = interval * k
     first, second = (decode_checkpoint(design, c, n) for n in (depth, depth + interval))
@@ -125,7 +128,8 @@ def one_of_two_successive_raw_checkpoints_is_misplaced(design, c, k):
 
 @theorem("decode", proved_for="sglang-0.5.18")
 def a_raw_checkpoint_replays_its_remainder_by_the_tree_page(design, c, k, seq_len):
-    """The k-th raw snapshot is taken, and whoever is given it consumes (k times interval) mod tree page tokens twice."""
+    """The k-th raw snapshot is taken, and a request that matches it consumes (k times interval) mod tree page tokens
+    twice."""
     checkpoint = decode_checkpoint(design, c, seq_len)
     replayed = checkpoint.state - node_of(design, c, checkpoint)
     return Statement(
@@ -136,8 +140,8 @@ def a_raw_checkpoint_replays_its_remainder_by_the_tree_page(design, c, k, seq_le
 
 @theorem("decode", proved_for="sglang-0.5.18")
 def a_raw_checkpoint_replays_at_most_the_tree_page_less_what_both_share(design, c, seq_len):
-    """No raw snapshot replays more than the tree page less its greatest common divisor with the interval, and just that
-    the one that this divisor brings up to a node."""
+    """No raw snapshot replays more tokens than the tree page less its greatest common divisor with the interval,
+    and one that lies this divisor short of the next node replays exactly as many."""
     checkpoint, page = decode_checkpoint(design, c, seq_len), grids.tree_page(c)
     left, shared = (
         page - (checkpoint.state - node_of(design, c, checkpoint)),
@@ -172,7 +176,8 @@ def raw_checkpoints_paired_over_a_period_replay_one_tree_page(design, c, k):
 
 @theorem("decode", least={"lookahead": 0})
 def the_mask_handed_on_is_the_mask_of_the_next_step(design, c, seq_len, lookahead):
-    """A remainder one short of the grid is the boundary of the next step, on which a result with a step ahead swaps."""
+    """A remainder one short of the grid means that the next step is a boundary, and exactly then a result with a step
+    ahead swaps."""
     grid = design.grid("decode", c)
     handed_on = decode.next_step_snapshots(grid, seq_len)
     return Statement(

@@ -2,9 +2,9 @@
 
 from spec.numbers import both, divides, implies, negation
 from spec.sglang.checkpoints import branching_checkpoint, extend_checkpoint, misplaced, node_of
-from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.rules import cuts, extend, grids, insert, lookup
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import before, since, theorem
 from spec.theorem import Statement
 
 
@@ -26,7 +26,8 @@ def a_prompt_is_cut_on_the_page_if_its_chunks_are_whole_pages(design, c, prefix,
 
 @theorem("extend", least={"prefix": 0})
 def an_absolute_extend_lands_on_a_node(design, c, prefix, tokens):
-    """What an extend donates on the absolute grid lies beyond its prefix and hangs on the node of its own depth."""
+    """What an extend donates on the absolute grid lies beyond its prefix and is inserted at the node of its own
+    depth."""
     end, grid = prefix + tokens, grids.checkpoint_grid(c)
     depth = extend.absolute_depth(grid, prefix, end)
     donates = extend.absolute_donates(grid, grids.cache_chunk_size(c), prefix, end)
@@ -110,12 +111,12 @@ def the_row_read_exists(design, c, prefix, tokens):
 @theorem(
     "extend",
     proved_for="sglang-0.5.20",
-    refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.21", "sglang-0.5.23"),
+    refuted_by=(*before("0.5.19"), *since("0.5.21")),
     least={"prefix": 0},
 )
 def a_relative_extend_replays_what_its_prefix_has_beyond_a_page(design, c, prefix, tokens):
     """What a relative extend donates lies beyond its node by exactly the tokens that its prefix has beyond a
-    whole tree page: a follower consumes so many twice."""
+    whole tree page: the next request consumes as many tokens twice."""
     end = prefix + tokens
     checkpoint = extend_checkpoint(design, c, prefix, end)
     node = insert.node_depth(grids.tree_page(c), end, checkpoint.recorded)
@@ -129,7 +130,9 @@ def a_relative_extend_replays_what_its_prefix_has_beyond_a_page(design, c, prefi
 
 
 @theorem("extend", least={"prefix": 0})
-def an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk(design, c, prefix, tokens):
+def an_absolute_extend_donates_nothing_exactly_from_a_prefix_off_the_cache_chunk(
+    design, c, prefix, tokens
+):
     """An extend that passes a depth on the absolute grid donates exactly if its prefix is on the cache chunk."""
     end, grid, chunk = prefix + tokens, grids.checkpoint_grid(c), grids.cache_chunk_size(c)
     return Statement(
@@ -141,9 +144,11 @@ def an_absolute_extend_starves_exactly_from_a_prefix_off_the_cache_chunk(design,
 @theorem(
     "extend", refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.20"), least={"prefix": 0}
 )
-def under_dcp_a_cut_on_the_cache_chunk_starves_no_extend_after_it(design, c, prefix, tokens, depth):
+def under_dcp_an_extend_from_a_cut_on_the_cache_chunk_misses_no_depth(
+    design, c, prefix, tokens, depth
+):
     """Under DCP, an extend from a cut on the cache chunk that passes a depth on the checkpoint grid donates that one
-    or a later, itself on the grid, so that no extend of a follower from there starves."""
+    or a later one, itself on the grid."""
     end, grid = prefix + tokens, grids.checkpoint_grid(c)
     checkpoint = extend_checkpoint(design, c, prefix, end)
     return Statement(
@@ -208,14 +213,15 @@ def a_branching_point_beyond_the_depth_that_is_donated_is_not_kept(
 
 
 @theorem("extend", least={"prefix": 0, "hit": 0})
-def a_branching_point_told_from_a_donated_node_is_kept(design, c, prefix, tokens, hit):
-    """An extend from a depth on the donation grid keeps the branching point it is told, if the hit ends before it does."""
+def an_extend_from_a_donated_node_keeps_its_branching_point(design, c, prefix, tokens, hit):
+    """An extend from a depth on the donation grid keeps its branching point, if the hit ends before the extend
+    does."""
     grid = design.grid("extend", c)
     point = lookup.branching_point(grid, hit)
     return Statement(
         {
             "the_prefix_is_on_the_donation_grid": divides(grid, prefix),
-            "the_point_is_told": lookup.is_told(point, prefix),
+            "the_point_is_told": lookup.is_branching_point(point, prefix),
             "the_hit_ends_before_the_extend": hit < prefix + tokens,
         },
         branching_checkpoint(design, c, prefix, prefix + tokens, point).saved,
@@ -265,7 +271,7 @@ def the_old_row_is_right_where_the_page_is_within_the_model_chunk(design, c, pre
 @theorem(
     "extend",
     proved_for="sglang-0.5.18",
-    refuted_by=("sglang-0.5.17", "sglang-0.5.19", "sglang-0.5.20", "sglang-0.5.23"),
+    refuted_by=("sglang-0.5.17", *since("0.5.19")),
     least={"prefix": 0},
 )
 def the_old_assertion_fires_exactly_for_an_earlier_row_from_a_prefix_off_the_chunk(
@@ -320,19 +326,21 @@ def an_extend_of_a_whole_grid_donates_without_dcp(design, c, prefix, tokens):
     refuted_by=("sglang-0.5.18",),
     least={"prefix": 0},
 )
-def a_guarded_extend_hangs_on_the_node_of_its_recorded_depth(design, c, prefix, tokens):
-    """With the insert-time guard, what hangs on a node is recorded for just the depth of that node."""
+def with_the_insert_guard_an_extend_is_inserted_at_its_recorded_depth(design, c, prefix, tokens):
+    """With the insert-time guard, a state that is inserted at a node was recorded for the depth of that node."""
     checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
     node = node_of(design, c, checkpoint)
     return Statement(
-        {"it_hangs_on_a_node": node > 0},
+        {"it_is_inserted": node > 0},
         both(node == checkpoint.recorded, divides(grids.tree_page(c), node)),
     )
 
 
 @theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
-def an_old_extend_with_a_wrong_row_is_misplaced_even_from_the_tree_page(design, c, prefix, tokens):
-    """A state of other tokens than its node's is misplaced, though the depth recorded for it is the node's."""
+def an_old_extend_with_a_wrong_row_has_the_wrong_prefix_even_from_the_tree_page(
+    design, c, prefix, tokens
+):
+    """A state read from a wrong row is inserted under a wrong prefix, though the depth recorded for it is the node's."""
     checkpoint = extend_checkpoint(design, c, prefix, prefix + tokens)
     return Statement(
         {
@@ -346,7 +354,7 @@ def an_old_extend_with_a_wrong_row_is_misplaced_even_from_the_tree_page(design, 
 
 @theorem("extend", proved_for="sglang-0.5.18", least={"prefix": 0})
 def an_old_extend_that_is_stopped_keeps_no_branching_point(design, c, prefix, tokens, point):
-    """What the assertion on the depth stops is stopped wherever it was told to branch."""
+    """An extend that the assertion on the depth stops is stopped whatever its branching point."""
     end = prefix + tokens
     return Statement(
         {"the_extend_is_stopped": extend_checkpoint(design, c, prefix, end).fault},

@@ -79,8 +79,8 @@ def a_flush_off_the_snapshots_updates_the_state_and_writes_no_checkpoint(design,
 
 @theorem("flush")
 def any_other_flush_grid_leaves_the_first_snapshot_behind(design, c, grid):
-    """Where a flush grid does not divide the grid of the snapshots, the first snapshot is taken without a flush and
-    misses the tokens since the last one."""
+    """If a flush grid does not divide the grid of the snapshots, the first snapshot is taken without a flush and
+    lacks the tokens since the last flush."""
     first = design.grid("decode", c)
     return Statement(
         {"it_does_not_divide_the_grid_of_the_snapshots": negation(divides(grid, first))},
@@ -132,7 +132,8 @@ def only_equal_grids_save_a_state_wherever_a_window_is_written(design, c):
 
 @theorem("flush")
 def the_flushed_state_is_that_of_the_last_flush_step(design, c, seq_len, step):
-    """The state as of the last flush is one of a flush step, and of no earlier one than any that has passed."""
+    """The state as of the last flush is that of a flush step, and of no earlier flush step than the last one
+    passed."""
     grid, state = design.grid("flush", c), flushed_checkpoint(design, c, seq_len).state
     return Statement(
         {"a_step_flushes": flush.flush_step(grid, step), "the_step_has_passed": step <= seq_len},

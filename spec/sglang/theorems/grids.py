@@ -1,22 +1,10 @@
 """The track grid is the least grid that the tree page, the cache chunk and the interval all divide."""
 
-from types import SimpleNamespace
-
 from spec.numbers import both, divides, gcd, lcm
-from spec.sglang import configuration
+from spec.sglang import guards
 from spec.sglang.rules import grids, insert
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import having, theorem
 from spec.theorem import Statement
-
-
-def _with_interval(c, interval):
-    """The configuration `c` with another interval (tokens)."""
-    return SimpleNamespace(
-        page_size=c.page_size,
-        dcp_size=c.dcp_size,
-        mamba_chunk_size=c.mamba_chunk_size,
-        mamba_track_interval=interval,
-    )
 
 
 @theorem("grids")
@@ -78,7 +66,7 @@ def the_configured_page_guard_does_not_imply_a_safe_interval(design, c, pages):
             "the_interval_is_whole_configured_pages": interval == c.page_size * pages,
             "dcp_size_does_not_divide_those_pages": pages % c.dcp_size != 0,
         },
-        both(configuration.interval_is_whole_configured_pages(c), node != interval),
+        both(guards.interval_is_whole_configured_pages(c), node != interval),
     )
 
 
@@ -89,7 +77,7 @@ def the_configured_page_guard_does_not_imply_a_safe_interval(design, c, pages):
 def the_cache_chunk_is_whole_chunks_and_pages_if_one_divides_the_other(design, c):
     """Where one of the model's chunk and the page divides the other, the cache chunk is their least common multiple."""
     return Statement(
-        {"chunk_and_page_fit": configuration.chunk_and_page_fit(c)},
+        {"chunk_and_page_fit": guards.chunk_and_page_fit(c)},
         grids.cache_chunk_size(c) == lcm(c.mamba_chunk_size, c.page_size),
     )
 
@@ -103,7 +91,7 @@ def the_cache_chunk_is_whole_chunks_and_pages_only_if_one_divides_the_other(desi
             "the_cache_chunk_is_whole_model_chunks": divides(c.mamba_chunk_size, chunk),
             "the_cache_chunk_is_whole_pages": divides(c.page_size, chunk),
         },
-        configuration.chunk_and_page_fit(c),
+        guards.chunk_and_page_fit(c),
     )
 
 
@@ -111,7 +99,7 @@ def the_cache_chunk_is_whole_chunks_and_pages_only_if_one_divides_the_other(desi
 def the_checkpoint_grid_is_the_least_for_the_model_chunk_and_the_tree_page(design, c):
     """Under the guard on chunk and page, the checkpoint grid is the least that model chunk and tree page divide."""
     return Statement(
-        {"chunk_and_page_fit": configuration.chunk_and_page_fit(c)},
+        {"chunk_and_page_fit": guards.chunk_and_page_fit(c)},
         grids.checkpoint_grid(c) == lcm(c.mamba_chunk_size, grids.tree_page(c)),
     )
 
@@ -124,7 +112,7 @@ def a_divisor_of_the_interval_gives_a_divisor_of_the_track_grid(design, c, divis
     """Where one interval divides another, each checkpoint of the longer is one of the shorter as well."""
     return Statement(
         {"it_divides_the_interval": divides(divisor, c.mamba_track_interval)},
-        divides(grids.track_grid(_with_interval(c, divisor)), grids.track_grid(c)),
+        divides(grids.track_grid(having(c, mamba_track_interval=divisor)), grids.track_grid(c)),
     )
 
 
@@ -133,7 +121,7 @@ def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorte
     """One token less than a multiple of the checkpoint grid gives a coarser track grid than the multiple: at least
     twice the shorter interval.  The witness is such a configuration."""
     interval, grid = c.mamba_track_interval, grids.checkpoint_grid(c)
-    coarser = grids.track_grid(_with_interval(c, shorter))
+    coarser = grids.track_grid(having(c, mamba_track_interval=shorter))
     return Statement(
         {
             "the_interval_is_a_multiple_of_the_checkpoint_grid": interval == grid * multiple,
@@ -152,21 +140,21 @@ def a_shorter_interval_can_give_a_coarser_track_grid(design, c, multiple, shorte
 
 
 @theorem("grids")
-def the_track_grid_is_sparser_by_what_the_interval_lacks_of_the_checkpoint_grid(design, c, times):
-    """Decode checkpoints are sparser than asked for by the checkpoint grid over what it shares with the interval,
-    and so at most by the checkpoint grid itself."""
+def the_interval_is_rounded_up_by_what_it_lacks_of_the_checkpoint_grid(design, c, times):
+    """The interval is rounded up by a factor, which is the checkpoint grid divided by what it shares with the interval
+    and so is at most the checkpoint grid."""
     interval, grid = grids.track_interval(c), grids.checkpoint_grid(c)
     lacking = grid // gcd(interval, grid)
     return Statement(
-        {"so_many_intervals_make_the_track_grid": grids.track_grid(c) == interval * times},
+        {"the_track_grid_is_this_many_intervals": grids.track_grid(c) == interval * times},
         both(grids.track_grid(c) <= interval * lacking, times == lacking, times <= grid),
     )
 
 
 @theorem("grids")
-def the_cache_chunk_is_not_needed_to_name_a_depth_and_keeps_one_in_so_many(design, c, grid, k):
-    """Each multiple of the grid of tree page and interval has a node; those on the track grid are one in the part of
-    the cache chunk that this grid does not share."""
+def the_cache_chunk_is_not_needed_for_a_node_and_makes_checkpoints_rarer(design, c, grid, k):
+    """Each multiple of the grid of tree page and interval has a node already; of these depths, one in (cache
+    chunk divided by what it shares with that grid) is on the track grid."""
     chunk, depth = grids.cache_chunk_size(c), k * grid
     return Statement(
         {

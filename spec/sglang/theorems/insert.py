@@ -1,15 +1,15 @@
-"""A donation hangs on the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
+"""A donation is inserted at the deepest node it reaches; the insert-time guard is exact for the depth recorded."""
 
 from spec.numbers import both, divides, either
 from spec.sglang.rules import grids, insert
 from spec.sglang.slot_buffer import finished, keeping
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import before, since, theorem
 from spec.theorem import Statement
 
 
 @theorem("insert")
 def a_node_is_the_deepest_one_that_the_donation_and_its_key_reach(design, c, key, donated):
-    """A donation hangs on the deepest whole tree page that both it and its key reach."""
+    """A donation is inserted at the deepest whole tree page that both it and its key reach."""
     page = grids.tree_page(c)
     node = insert.node_depth(page, key, donated)
     return Statement(
@@ -25,7 +25,7 @@ def a_node_is_the_deepest_one_that_the_donation_and_its_key_reach(design, c, key
 
 @theorem("insert")
 def the_insert_guard_accepts_exactly_the_depths_with_a_node(design, c, depth):
-    """The insert-time guard accepts a recorded depth exactly if it is the depth of the node that it is hung on."""
+    """The insert-time guard accepts a recorded depth exactly if it is the depth of the node that gets the state."""
     page = grids.tree_page(c)
     return Statement(
         {},
@@ -40,7 +40,7 @@ def _finish(design, c, key, label, previous):
 
 @theorem(
     "insert",
-    refuted_by=tuple(f"sglang-0.5.{n}" for n in range(17, 22)),
+    refuted_by=before("0.5.22"),
     least={"label": 0, "previous": 0},
 )
 def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
@@ -55,10 +55,10 @@ def a_finish_donates_no_state_beyond_its_key(design, c, key, label, previous):
 @theorem(
     "insert",
     proved_for="sglang-0.5.21",
-    refuted_by=("sglang-0.5.22", "sglang-0.5.23"),
+    refuted_by=since("0.5.22"),
     least={"previous": 0},
 )
-def an_old_finish_overshoots_its_node_exactly_where_the_label_passes_the_key(
+def an_old_finish_has_a_state_beyond_its_node_exactly_where_the_label_passes_the_key(
     design, c, key, label, previous
 ):
     """Under a label cut to the key, a state whose label is whole tree pages lies beyond its node exactly if that label

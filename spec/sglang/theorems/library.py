@@ -1,10 +1,10 @@
-"""What SGLang brings to its theorems: the fields of a configuration, realistic values, its designs."""
+"""The library of theorems about SGLang, with configurations that a person would write."""
 
-from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
-from spec.sglang.releases import CURRENT, design_named
+from spec.sglang.engine import ENGINE
+from spec.sglang.releases import CURRENT, DESIGNS
 from spec.theorem import Library, Setting
 
 
@@ -34,21 +34,26 @@ REALISTIC = (
 )
 
 LIBRARY = Library(
-    Setting(
-        fields={
-            name: 0 if name == "speculative_num_draft_tokens" else 1 for name in NUMERIC_FIELDS
-        },
-        constants={k: v for k, v in asdict(Configuration()).items() if k not in NUMERIC_FIELDS},
-        realistic=REALISTIC,
-        design=design_named,
-        right=CURRENT,
-    )
+    Setting(engine=ENGINE, realistic=REALISTIC, right=CURRENT),
+    refuted=Path(__file__).with_name("refuted.json"),
 )
 theorem = LIBRARY.theorem
+RELEASES = tuple(DESIGNS)
+COMPLETED_SWAP = f"{CURRENT.name}+completed-swap"
+
+
+def before(release: str) -> tuple[str, ...]:
+    """The designs of all releases before this one."""
+    return RELEASES[: RELEASES.index(f"sglang-{release}")]
+
+
+def since(release: str) -> tuple[str, ...]:
+    """The designs of this release and of all later ones."""
+    return RELEASES[RELEASES.index(f"sglang-{release}") :]
 
 
 class _Having:
-    """A configuration of which some fields are known."""
+    """A configuration with other values in some of its fields."""
 
     def __init__(self, c: Any, fields: dict[str, Any]):
         self._c, self._fields = c, fields
@@ -59,5 +64,5 @@ class _Having:
 
 
 def having(c: Any, **fields: Any) -> Any:
-    """The configuration with these fields, which are not numbers, in place of its own."""
+    """The configuration with these values in place of its own; a field read only where it is replaced is no parameter."""
     return _Having(c, fields)

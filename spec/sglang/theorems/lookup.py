@@ -1,4 +1,4 @@
-"""What a follower is given ends before its prompt does; where it is told to branch, a node can be."""
+"""A match ends before its prompt does, and a branching point is a depth that a node can have."""
 
 from spec.numbers import both, divides
 from spec.sglang.rules import grids, insert, lookup
@@ -7,9 +7,9 @@ from spec.theorem import Statement
 
 
 @theorem("lookup", least={"node": 0})
-def a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it(design, c, prompt, node):
-    """Of a prompt whole tree pages are given, and a node within them exactly if the prompt is longer than it is deep:
-    a prompt of a node's own depth is not given that node."""
+def a_request_matches_a_node_exactly_if_its_prompt_goes_beyond_it(design, c, prompt, node):
+    """A match covers whole tree pages of a prompt, and includes a node exactly if the prompt is longer than the node is
+    deep: a prompt as long as a node's depth does not match that node."""
     page = grids.tree_page(c)
     given = lookup.longest_given(page, prompt)
     return Statement(
@@ -19,21 +19,21 @@ def a_follower_is_given_a_node_exactly_if_its_prompt_goes_beyond_it(design, c, p
 
 
 @theorem("lookup", refuted_by=("sglang-0.5.17",), least={"pages": 0, "node": 0})
-def a_follower_is_told_to_branch_at_a_depth_that_a_node_can_have(design, c, pages, node):
-    """The branching point that a follower is told, of a hit of so many tree pages, is the depth of the node it hangs
-    on, and beyond the node given."""
+def the_branching_point_is_a_depth_that_a_node_can_have(design, c, pages, node):
+    """After a hit of whole tree pages, the branching point is the depth of the node that its state is inserted at, and
+    lies beyond the node matched."""
     page = grids.tree_page(c)
     point = lookup.branching_point(design.grid("extend", c), pages * page)
     return Statement(
-        {"the_point_is_told": lookup.is_told(point, node)},
+        {"there_is_a_branching_point": lookup.is_branching_point(point, node)},
         both(insert.node_depth(page, point, point) == point, point > 0),
     )
 
 
 @theorem("lookup", least={"hit": 0, "depth": 0, "node": 0})
-def the_last_depth_on_the_grid_within_the_hit_is_told(design, c, hit, node, depth):
-    """Where a depth on the donation grid lies beyond the node given and within the hit, the last such depth is told:
-    the hit ends less than one grid beyond it."""
+def the_branching_point_is_the_last_depth_on_the_grid_within_the_hit(design, c, hit, node, depth):
+    """Where depths on the donation grid lie beyond the node matched and within the hit, the branching point is the last
+    of them: the hit ends less than one grid beyond it."""
     grid = design.grid("extend", c)
     point = lookup.branching_point(grid, hit)
     return Statement(
@@ -42,5 +42,7 @@ def the_last_depth_on_the_grid_within_the_hit_is_told(design, c, hit, node, dept
             "the_depth_lies_beyond_the_node": depth > node,
             "the_depth_is_within_the_hit": depth <= hit,
         },
-        both(lookup.is_told(point, node), depth <= point, point <= hit, hit < point + grid),
+        both(
+            lookup.is_branching_point(point, node), depth <= point, point <= hit, hit < point + grid
+        ),
     )

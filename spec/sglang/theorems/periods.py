@@ -1,7 +1,7 @@
-"""What a search of orders takes for one: a request some whole periods later, and one whose two slots are exchanged.
+"""Which states a search of event orders treats as one: those that differ by whole periods, or by exchanged slots.
 
-`shift` is a number of tokens by which a whole request is later.  Each theorem is about one rule of a life; that a
-life made of such rules goes on alike is the induction over its events that stays outside the solver.
+`shift` is the number of tokens by which a whole request is later.  Each theorem is about one rule; that a request made
+of such rules continues in the same way is the induction over its events that stays outside the solver.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spec.sglang.rules import grids
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.slot_buffer import Slots
 from spec.sglang.theorems.library import having, theorem
-from spec.sglang.theorems.life import EAGER, LAZY
+from spec.sglang.theorems.slot_invariants import EAGER, LAZY
 from spec.theorem import Statement
 
 LEAST = dict.fromkeys(
@@ -36,15 +36,16 @@ LEAST = dict.fromkeys(
 
 
 def _later(a: Checkpoint, b: Checkpoint, shift: Any) -> Truth:
-    """Whether a checkpoint is saved, and stops the engine, where another one does, so many tokens deeper."""
+    """Whether a checkpoint is saved, or stops the engine, exactly where another one does, `shift` tokens deeper."""
     same = both(a.wanted == b.wanted, implies(a.wanted, a.passes == b.passes))
     deeper = both(b.recorded == a.recorded + shift, b.state == a.state + shift)
     return both(same, implies(a.wanted, deeper))
 
 
 @theorem("periods", least=LEAST)
-def a_verify_saves_the_same_whole_grids_later(design, c, pre, accepted, shift):
-    """A verify that starts whole verify grids later saves the state of the same draft step, as much deeper."""
+def a_verify_whole_grids_later_saves_the_same_draft_step(design, c, pre, accepted, shift):
+    """A verify that starts whole verify grids later saves the state of the same draft step, at a depth that is
+    later by as much."""
     first = verify_checkpoint(design, c, pre, accepted)
     later = verify_checkpoint(design, c, pre + shift, accepted)
     return Statement(
@@ -54,11 +55,12 @@ def a_verify_saves_the_same_whole_grids_later(design, c, pre, accepted, shift):
 
 
 @theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
-def a_verify_labels_the_same_whole_grids_later_from_the_first_period_on(
+def a_verify_whole_grids_later_labels_a_depth_as_much_later(
     design, c, pre, accepted, retained, shift
 ):
-    """Up to 0.5.21 a label looks for a boundary from all accepted tokens before the end; once that is no longer
-    before the first token, a verify whole grids later labels as much deeper, or none as well."""
+    """Up to 0.5.21 a label looks for a boundary among all accepted tokens before the end; if these do not reach
+    back before the first token, a verify whole grids later labels a depth that is later by as much, or none as
+    well."""
     crossed, depth = verify_label(design, c, pre, accepted, retained)
     again, deeper = verify_label(design, c, pre + shift, accepted, retained)
     labels, labels_later = both(crossed, depth != NO_DEPTH), both(again, deeper != NO_DEPTH)
@@ -72,8 +74,8 @@ def a_verify_labels_the_same_whole_grids_later_from_the_first_period_on(
 
 
 @theorem("periods", least=LEAST)
-def a_second_slot_is_planned_alike_whole_grids_later(design, c, committed, shift):
-    """Whether a lazy request plans a second slot does not change by whole verify grids."""
+def whole_grids_later_a_second_slot_is_planned_alike(design, c, committed, shift):
+    """Whether a lazy request plans a second slot does not change with whole verify grids."""
     grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     plans = current(design.verify_plans)
     return Statement(
@@ -83,8 +85,9 @@ def a_second_slot_is_planned_alike_whole_grids_later(design, c, committed, shift
 
 
 @theorem("periods", least=LEAST)
-def a_step_snapshots_labels_and_swaps_alike_whole_grids_later(design, c, seq_len, lookahead, shift):
-    """A decode step whole decode grids later snapshots and swaps as the first one, and labels as much deeper."""
+def whole_grids_later_a_step_snapshots_labels_and_swaps_alike(design, c, seq_len, lookahead, shift):
+    """A decode step whole decode grids later snapshots and swaps exactly if this one does, and labels a depth that
+    is later by as much."""
     grid = design.grid("decode", c)
     snapshots, swaps, label = (
         current(rule) for rule in (design.decode_snapshots, design.swap, design.label)
@@ -102,8 +105,9 @@ def a_step_snapshots_labels_and_swaps_alike_whole_grids_later(design, c, seq_len
 
 
 @theorem("periods", least=LEAST)
-def an_extend_donates_the_same_whole_grids_later(design, c, prefix, end, shift):
-    """An extend whole donation grids later donates where the first one does, the state of as much deeper a depth."""
+def whole_grids_later_an_extend_donates_a_depth_as_much_later(design, c, prefix, end, shift):
+    """An extend whole donation grids later donates exactly if this one does, a state whose depth is later by as
+    much."""
     first = extend_checkpoint(design, c, prefix, end)
     later = extend_checkpoint(design, c, prefix + shift, end + shift)
     return Statement(
@@ -115,10 +119,11 @@ def an_extend_donates_the_same_whole_grids_later(design, c, prefix, end, shift):
 
 
 @theorem("periods", least=LEAST)
-def a_donation_ends_wrong_alike_whole_pages_later_once_a_node_is_as_short(
+def whole_pages_later_a_donation_is_wrong_exactly_if_this_one_is(
     design, c, depth, key, state, shift
 ):
-    """A donation whole tree pages later ends on a wrong node where the first one does, if that one has a node."""
+    """A donation whole tree pages later gets a wrong prefix exactly if this one does, provided that this one has a
+    node."""
     page = grids.tree_page(c)
 
     def wrong(by: Any) -> Truth:
@@ -136,16 +141,16 @@ def a_donation_ends_wrong_alike_whole_pages_later_once_a_node_is_as_short(
 
 @theorem("periods", least=LEAST)
 def a_label_that_the_key_reaches_is_donated_whatever_the_key(design, c, key, label, previous):
-    """A label of what has a result is donated under its own depth, so that of the key nothing is seen."""
+    """A label that the key reaches is donated under its own depth, however long the key is."""
     depth = current(design.finish_depth)(key, label, previous)
     return Statement({"the_key_reaches_the_label": label <= key}, depth == label)
 
 
 @theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
-def a_label_to_come_lies_beyond_a_verify_before_what_has_a_result(
+def a_later_label_is_less_than_one_verify_before_the_last_result(
     design, c, pre, accepted, retained
 ):
-    """What the result of a verify labels, if it does, is deeper than one verify before that one's start."""
+    """If the result of a verify labels a depth, that lies less than one verify before the verify's start."""
     crossed, depth = verify_label(design, c, pre, accepted, retained)
     return Statement(
         {
@@ -157,8 +162,8 @@ def a_label_to_come_lies_beyond_a_verify_before_what_has_a_result(
 
 
 @theorem("periods", least=LEAST)
-def a_state_before_the_page_of_a_label_is_never_its_own(design, c, depth, state):
-    """A state that ends before the tree page of a depth is wrong under that depth, how far before it may be."""
+def a_state_before_the_tree_page_of_its_label_is_always_wrong(design, c, depth, state):
+    """A state that ends before the tree page of a depth gets a wrong prefix under that depth, however far before."""
     page = grids.tree_page(c)
     checkpoint = Checkpoint(True, True, depth, state, depth)
     return Statement(
@@ -189,10 +194,10 @@ def _entries(*entries: Any) -> dict[str, Truth]:
 
 
 @theorem("periods", least=LEAST)
-def an_eager_step_does_not_tell_the_two_slots_apart(
+def an_eager_step_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead
 ):
-    """With the two entries exchanged a launch and a result of a step leave what they leave, exchanged."""
+    """With the two slots exchanged, the launch and the result of a step have the same effect, exchanged."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
     launched, other = (
@@ -209,10 +214,11 @@ def an_eager_step_does_not_tell_the_two_slots_apart(
 
 
 @theorem("periods", least=LEAST)
-def a_lazy_step_does_not_tell_the_two_slots_apart(
+def a_lazy_step_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
 ):
-    """With the two entries of a lazy request exchanged a launch and a result leave what they leave, exchanged."""
+    """With the two slots of a lazy request exchanged, the launch and the result of a step have the same effect,
+    exchanged."""
     c = having(c, **LAZY)
     slots = _slots(first, second, next_entry, kept, label, written)
     launched, other = (
@@ -237,10 +243,10 @@ def _verified(design: Any, c: Any, slots: Slots, lengths: tuple[Any, ...], fails
 
 
 @theorem("periods", least=LEAST)
-def an_eager_verify_does_not_tell_the_two_slots_apart(
+def an_eager_verify_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, pre, accepted, retained
 ):
-    """With the two entries exchanged a verify leaves what it leaves, exchanged."""
+    """With the two slots exchanged, a verify has the same effect, exchanged."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
     lengths = pre, pre, accepted, retained
@@ -249,10 +255,10 @@ def an_eager_verify_does_not_tell_the_two_slots_apart(
 
 
 @theorem("periods", least=LEAST)
-def a_lazy_verify_does_not_tell_the_two_slots_apart(
+def a_lazy_verify_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, committed, pre, accepted, retained, fails
 ):
-    """With the two entries of a lazy request exchanged a verify leaves what it leaves, exchanged."""
+    """With the two slots of a lazy request exchanged, a verify has the same effect, exchanged."""
     c = having(c, **LAZY)
     slots = _slots(first, second, next_entry, kept, label, 0)
     lengths = committed, pre, accepted, retained
@@ -261,10 +267,10 @@ def a_lazy_verify_does_not_tell_the_two_slots_apart(
 
 
 @theorem("periods", least=LEAST)
-def a_finish_does_not_tell_the_two_slots_apart(
+def a_finish_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, key
 ):
-    """What a finished request donates does not depend on which of the entries it is in."""
+    """What a finished request donates does not depend on which of the two slots it is in."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
     mine, other = (slot_buffer.finished(design, c, s, key) for s in (slots, _turned(slots)))

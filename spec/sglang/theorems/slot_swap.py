@@ -6,10 +6,8 @@
 from spec.numbers import both, divides
 from spec.sglang.releases import current
 from spec.sglang.rules import grids, slots
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import COMPLETED_SWAP, since, theorem
 from spec.theorem import Statement
-
-RELEASES_THAT_FOLLOW_THE_LOOKAHEAD = tuple(f"sglang-0.5.{n}" for n in range(18, 24))
 
 
 def _boundary(design, c, seq_len):
@@ -19,12 +17,12 @@ def _boundary(design, c, seq_len):
 
 @theorem(
     "slots",
-    proved_for="sglang-0.5.23+completed-swap",
-    refuted_by=RELEASES_THAT_FOLLOW_THE_LOOKAHEAD,
+    proved_for=COMPLETED_SWAP,
+    refuted_by=since("0.5.18"),
     least={"earlier": 0, "own": 0},
 )
 def a_boundary_swaps_the_slots_exactly_once(design, c, seq_len, earlier, own):
-    """Whatever was launched ahead of either, one and only one of the two results around a boundary swaps the slots."""
+    """Whatever was launched ahead, exactly one of the two results around a boundary swaps the slots."""
     grid, swaps = design.grid("decode", c), current(design.swap)
     return Statement(
         _boundary(design, c, seq_len),
@@ -33,11 +31,12 @@ def a_boundary_swaps_the_slots_exactly_once(design, c, seq_len, earlier, own):
 
 
 @theorem("slots", least={"earlier": 0, "own": 0})
-def a_swap_that_follows_the_lookahead_is_single_exactly_if_the_lookahead_stays(
+def a_swap_by_the_lookahead_happens_once_exactly_if_the_lookahead_is_unchanged(
     design, c, seq_len, earlier, own
 ):
-    """Under the released rule the result before a boundary swaps if a step was launched ahead of it, the boundary's own
-    if none was: both do where that step is lost in between, neither where one is won."""
+    """Under the released rule the result before a boundary swaps if a step was launched ahead of it, and the
+    boundary's own result swaps if none was: both swap if the lookahead falls from 1 to 0 in between, neither if it
+    rises from 0 to 1."""
     grid, swaps = grids.track_grid(c), slots.swap_follows_the_lookahead
     return Statement(
         {

@@ -1,4 +1,4 @@
-"""Lazy slots under verifies: a second slot is planned where a boundary may be passed, and one is held behind it.
+"""Lazy slots under verifies: a second slot is planned where a verify may cross the grid; behind it one slot is held.
 
 The slots are those between two events: the next entry is the kept one, and a second slot, where one is held, was planned
 for a verify, whether that has written it or not.  Lengths and states are tokens.
@@ -14,31 +14,16 @@ from spec.sglang.rules import slots as rules
 from spec.sglang.rules import verify
 from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.slot_buffer import NO_SLOT, Slots
-from spec.sglang.theorems.library import having, theorem
-from spec.sglang.theorems.life import (
+from spec.sglang.theorems.slot_invariants import (
+    BETWEEN_VERIFIES,
     KEEPING_A_STALE_LABEL,
-    LAZY,
-    LEAST,
-    entry_of,
-    in_flight,
+    boundary_of_verify,
+    donates_its_label,
     label_is_true,
     no_two_cross,
+    slots_theorem,
 )
 from spec.theorem import Statement
-
-
-def between_verifies(
-    next_entry: Number, second: Number, label: Number, kept: Number, new: Number
-) -> Slots:
-    """Lazy slots that keep the next entry, with the state `kept`; a `second` slot, where one is held, has `new`."""
-    held, following = choose(second != 0, new, NO_SLOT), entry_of(next_entry)
-    return Slots(
-        choose(following == 0, kept, held),
-        choose(following == 0, held, kept),
-        next=following,
-        kept=following,
-        label=label,
-    )
 
 
 def planned_for(slots: Slots, planned: Number) -> Number:
@@ -53,14 +38,14 @@ def lazy_verify_invariant(
 
     A boundary that it passes is in its entry, and where that is the kept one no label names it.
     """
-    boundary = in_flight(grid, pre, accepted)
+    boundary = boundary_of_verify(grid, pre, accepted)
     written = slots.state(entry) == boundary
-    told = either(entry != slots.next, slots.label == NO_DEPTH)
+    unlabelled = either(entry != slots.next, slots.label == NO_DEPTH)
     return both(
         label_is_true(slots, pre),
         slots.previous == NO_DEPTH,
         slots.kept == slots.next,
-        implies(boundary != NO_DEPTH, both(written, told)),
+        implies(boundary != NO_DEPTH, both(written, unlabelled)),
     )
 
 
@@ -105,34 +90,30 @@ def _finishing(
     return slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, retained, True)
 
 
-@theorem("life", least=LEAST)
+@slots_theorem(BETWEEN_VERIFIES)
 def a_prompts_result_keeps_the_invariant_of_lazy_verifies_and_donates_its_own_state(
-    design, c, next_entry, second, label, kept, new, planned, pre, accepted
+    design, c, slots, label, planned, pre, accepted
 ):
-    """What the result of a lazy prompt donates is the state of its label, a first verify in flight or not."""
-    c = having(c, **LAZY)
+    """The result of a lazy prompt donates the state of its label, whether a first verify is in flight or not."""
     grid = design.grid("verify", c)
-    slots = between_verifies(next_entry, second, label, kept, new)
     entry = planned_for(slots, planned)
     after, donated = slot_buffer.prompt_completed(design, c, slots)
     return Statement(
         {"the_invariant_held": lazy_verify_invariant(slots, entry, grid, pre, accepted)},
         both(
             donated.saved == (label != NO_DEPTH),
-            implies(donated.saved, both(donated.state == label, donated.recorded == label)),
+            donates_its_label(donated, slots),
             after.label == NO_DEPTH,
             lazy_verify_invariant(after, entry, grid, pre, accepted),
         ),
     )
 
 
-@theorem("life", least=LEAST)
-def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
-    design, c, next_entry, second, label, kept, new, pre, accepted, depth
+@slots_theorem(BETWEEN_VERIFIES)
+def a_lazy_verify_labels_the_boundary_it_passes_and_frees_the_other_slot(
+    design, c, slots, pre, accepted, depth
 ):
-    """A boundary that a lazy verify passes is labelled, and one slot is held behind it."""
-    c = having(c, **LAZY)
-    slots = between_verifies(next_entry, second, label, kept, new)
+    """A boundary that a lazy verify passes is labelled, and one slot is held afterwards."""
     launched, entry = _another_launched(design, c, slots, pre, 0, accepted, False)
     after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
     return Statement(
@@ -146,14 +127,13 @@ def a_lazy_verify_labels_what_it_passes_and_frees_the_other_slot(
     )
 
 
-@theorem("life", least=LEAST)
-def a_plan_far_from_a_boundary_changes_nothing(
-    design, c, next_entry, second, label, kept, new, number, distance, fails
+@slots_theorem(BETWEEN_VERIFIES)
+def planning_a_verify_far_from_a_boundary_changes_nothing(
+    design, c, slots, label, number, distance, fails
 ):
-    """Where the next boundary is beyond two verifies, a plan takes no slot, forgets no label and leaves the entry."""
-    c = having(c, **LAZY)
+    """If the next boundary is more than two verifies away, planning a verify takes no slot, drops no label and
+    keeps the next slot."""
     grid = design.grid("verify", c)
-    slots = between_verifies(next_entry, second, label, kept, new)
     planned, entry = slot_buffer.verify_planned(
         design, c, slots, number * grid - distance, fails != 0
     )
@@ -171,14 +151,12 @@ def a_plan_far_from_a_boundary_changes_nothing(
     )
 
 
-@theorem("life", least=LEAST)
-def a_plan_takes_a_second_slot_only_if_none_is_held_and_one_can_be_had(
-    design, c, next_entry, second, label, kept, new, committed, fails
+@slots_theorem(BETWEEN_VERIFIES)
+def planning_a_verify_takes_a_second_slot_only_if_none_is_held_and_one_is_free(
+    design, c, slots, second, label, committed, fails
 ):
-    """Where a second slot is held nothing is allocated, so that nothing fails and no label is forgotten; where none is
-    held and none can be had, the verify writes the one there is."""
-    c = having(c, **LAZY)
-    slots = between_verifies(next_entry, second, label, kept, new)
+    """If a second slot is held, planning a verify allocates nothing, so that no allocation fails and no label is
+    dropped; if none is held and none is free, the verify writes the only slot."""
     planned, entry = slot_buffer.verify_planned(design, c, slots, committed, fails != 0)
     held = planned.state(1 - slots.next)
     return Statement(
@@ -191,25 +169,12 @@ def a_plan_takes_a_second_slot_only_if_none_is_held_and_one_can_be_had(
     )
 
 
-@theorem("life", refuted_by=KEEPING_A_STALE_LABEL, least=LEAST)
-def an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross(
-    design,
-    c,
-    next_entry,
-    second,
-    label,
-    kept,
-    new,
-    planned,
-    pre,
-    accepted,
-    following,
-    fails,
+@slots_theorem(BETWEEN_VERIFIES, refuted_by=KEEPING_A_STALE_LABEL)
+def an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid(
+    design, c, slots, planned, pre, accepted, following, fails
 ):
-    """With a lazy verify in flight or none, launching the next one and processing the result leave the label with its own
-    state."""
-    c = having(c, **LAZY)
-    slots = between_verifies(next_entry, second, label, kept, new)
+    """With a lazy verify in flight or none, launching the next verify and processing the result leave the label
+    with its own state."""
     grid, entry, end = design.grid("verify", c), planned_for(slots, planned), pre + accepted
     launched, behind = _another_launched(design, c, slots, pre, accepted, following, fails != 0)
     after = slot_buffer.verify_completed(design, c, launched, entry, pre, accepted, accepted)
@@ -223,27 +188,12 @@ def an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross(
     )
 
 
-@theorem("life", least=LEAST)
+@slots_theorem(BETWEEN_VERIFIES)
 def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
-    design,
-    c,
-    next_entry,
-    second,
-    label,
-    kept,
-    new,
-    planned,
-    pre,
-    accepted,
-    following,
-    retained,
-    fails,
-    key,
+    design, c, slots, label, planned, pre, accepted, following, retained, fails, key
 ):
-    """What a lazy request donates whose last result is a verify's, another one in flight behind it or none, is the
-    state of the label before that verify, or nothing."""
-    c = having(c, **LAZY)
-    slots = between_verifies(next_entry, second, label, kept, new)
+    """A lazy request whose last result is that of a verify, with another one in flight or not, donates the state of
+    the label before that verify, or nothing."""
     entry, grid = planned_for(slots, planned), design.grid("verify", c)
     after = _finishing(design, c, slots, entry, pre, accepted, following, retained, fails != 0)
     donated = slot_buffer.finished(design, c, after, key)
@@ -252,17 +202,16 @@ def a_lazy_verify_that_finishes_donates_the_state_of_the_label_before(
             **_tokens_of_both(c, accepted, following),
             "the_invariant_held": lazy_verify_invariant(slots, entry, grid, pre, accepted),
         },
-        implies(donated.saved, both(donated.state == donated.recorded, donated.recorded == label)),
+        donates_its_label(donated, slots),
     )
 
 
-@theorem("life", least=LEAST)
+@slots_theorem(BETWEEN_VERIFIES)
 def a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before(
-    design, c, next_entry, second, label, kept, new, pre, accepted, following, fails, key
+    design, c, slots, second, label, kept, pre, accepted, following, fails, key
 ):
-    """Where a second slot is held, whatever the last verify and the one in flight passed, the label before is donated."""
-    c = having(c, **LAZY)
-    slots = between_verifies(next_entry, second, label, kept, new)
+    """If a second slot is held, the label before the last verify is donated, whatever that verify and the one in
+    flight passed."""
     entry = 1 - slots.next
     launched = slot_buffer.verify_launched(design, c, slots, entry, pre, accepted)
     after = _finishing(design, c, launched, entry, pre, accepted, following, accepted, fails != 0)
@@ -278,15 +227,13 @@ def a_lazy_verify_that_finishes_beside_a_second_slot_donates_the_label_before(
     )
 
 
-@theorem("life", least=LEAST)
+@slots_theorem(BETWEEN_VERIFIES, second=0, new=0)
 def a_lazy_verify_that_finishes_with_one_slot_donates_its_label_exactly_far_from_a_boundary(
-    design, c, next_entry, label, kept, pre, accepted, following, retained, fails, key
+    design, c, slots, label, kept, pre, accepted, following, retained, fails, key
 ):
-    """Where the last verify passed no boundary and one slot was held, its label is donated exactly if no boundary lies
-    within two verifies of the tokens that are kept, or the verify behind it was given a second slot."""
-    c = having(c, **LAZY)
+    """If the last verify passed no boundary and one slot was held, the label is donated exactly if no boundary lies
+    within two verifies of the kept tokens or the verify in flight was given a second slot."""
     grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
-    slots = between_verifies(next_entry, 0, label, kept, 0)
     entry = slots.next
     after = _finishing(design, c, slots, entry, pre, accepted, following, retained, fails != 0)
     donated = slot_buffer.finished(design, c, after, key)
@@ -307,27 +254,13 @@ def a_lazy_verify_that_finishes_with_one_slot_donates_its_label_exactly_far_from
     )
 
 
-@theorem("life", proved_for="sglang-0.5.21", least=LEAST)
+@slots_theorem(BETWEEN_VERIFIES, proved_for="sglang-0.5.21")
 def a_stale_lazy_label_is_not_donated_at_a_verify(
-    design,
-    c,
-    next_entry,
-    second,
-    label,
-    kept,
-    new,
-    planned,
-    pre,
-    accepted,
-    following,
-    retained,
-    fails,
-    key,
+    design, c, slots, label, planned, pre, accepted, following, retained, fails, key
 ):
-    """0.5.21 keeps the label of a state that a verify overwrites in place, and a request that finishes at that verify, or
-    before one in flight that may do so, donates nothing under it, if all accepted tokens are kept."""
-    c = having(c, **LAZY)
-    slots = between_verifies(next_entry, second, label, kept, new)
+    """0.5.21 keeps the label of a state that a verify overwrites in place; a request that finishes at that verify,
+    or before one in flight that may overwrite the state, donates nothing under that label, if all accepted tokens
+    are kept."""
     entry = planned_for(slots, planned)
     launched = slot_buffer.verify_launched(design, c, slots, entry, pre, accepted)
     after = _finishing(design, c, launched, entry, pre, accepted, following, retained, fails != 0)

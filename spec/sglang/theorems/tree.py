@@ -1,14 +1,14 @@
 """Every node with a state has that state's depth: kept by donations, splits, matches, evictions and resumed requests.
 
-A node is its depth and its state (tokens consumed; 0: it has none).  What a request is given it counts on from: where
-its own state has consumed more or fewer tokens than it books, so have all that it donates.
+A node is its depth and its state (tokens consumed; 0: it has none).  A request counts on from the state that it was
+given: if that has consumed more or fewer tokens than its depth, so has every state that the request donates.
 """
 
 from typing import Any
 
 from spec.numbers import Number, Truth, both, choose, divides, either, implies
 from spec.sglang.checkpoints import Checkpoint, extend_checkpoint, node_of
-from spec.sglang.configuration import chunk_and_page_fit
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.rules import grids, lookup, tree
 from spec.sglang.rules.tree import ROOT, Node
 from spec.sglang.theorems.library import having, theorem
@@ -20,7 +20,7 @@ _LEAST = dict.fromkeys(
 
 
 def _has_the_state_of_its_depth(node: Node) -> Truth:
-    """The invariant of the tree, of one node, whichever."""
+    """The invariant of the tree, for any one node."""
     return implies(node.has_state, node.state == node.depth)
 
 
@@ -30,7 +30,8 @@ def _same(node: Node, other: Node) -> Truth:
 
 @theorem("tree", least=_LEAST)
 def a_split_leaves_the_state_on_the_node_of_its_depth(design, c, depth, state, at):
-    """Of a node that is split, the lower part is the node with its state; the upper one ends at the split and has none."""
+    """When a node is split, the lower part keeps its depth and its state; the upper part ends at the split and has
+    no state."""
     node = Node(depth, state)
     upper, lower = tree.split(node, at)
     return Statement(
@@ -46,7 +47,7 @@ def a_split_leaves_the_state_on_the_node_of_its_depth(design, c, depth, state, a
 
 @theorem("tree", least=_LEAST)
 def an_eviction_moves_no_state(design, c, other, other_state, depth, state):
-    """Behind an eviction a match is given what it would be given if the node had never had a state."""
+    """After an eviction a match returns what it would return if the node had never had a state."""
     before, node = Node(other, other_state), tree.evicted(Node(depth, state))
     given = tree.given((before, node))
     return Statement(
@@ -61,7 +62,7 @@ def an_eviction_moves_no_state(design, c, other, other_state, depth, state):
 
 @theorem("tree", least=_LEAST)
 def a_donation_keeps_a_node_with_the_state_of_its_depth(design, c, depth, state, held):
-    """A node that is donated the state of its depth has it afterwards, and a match that comes by is given it."""
+    """A node at which the state of its depth is inserted has that state, and a match that passes it returns it."""
     after = tree.donated(Node(depth, held), state)
     return Statement(
         {
@@ -132,8 +133,8 @@ def a_match_is_given_the_state_of_its_depth_short_of_its_prompt(
     )
 
 
-def _hung(design: Any, c: Any, given: Node, checkpoint: Checkpoint, held: Number) -> Node:
-    """The node that a request's checkpoint hangs on, which held a state or none; it was admitted at the given node."""
+def _inserted(design: Any, c: Any, given: Node, checkpoint: Checkpoint, held: Number) -> Node:
+    """The node that gets a request's checkpoint, after it held a state or none; the request resumed from `given`."""
     consumed_beyond = given.state - given.depth
     return tree.donated(
         Node(node_of(design, c, checkpoint), held), checkpoint.state + consumed_beyond
@@ -143,21 +144,21 @@ def _hung(design: Any, c: Any, given: Node, checkpoint: Checkpoint, held: Number
 def _resumed(
     design: Any, c: Any, given: Node, start: Number, end: Number, held: Number, **further: Truth
 ) -> Statement:
-    """That a chunk of a prompt from `start` to `end` hangs its state on the node of that state's depth."""
+    """That the state of a chunk of a prompt from `start` to `end` is inserted at the node of its depth."""
     checkpoint = extend_checkpoint(design, c, start, end)
-    hung = _hung(design, c, given, checkpoint, held)
+    node = _inserted(design, c, given, checkpoint, held)
     return Statement(
         {
             **further,
             "the_node_given_has_the_state_of_its_depth": given.state == given.depth,
-            "the_extend_donates": both(checkpoint.saved, hung.depth > 0),
+            "the_extend_donates": both(checkpoint.saved, node.depth > 0),
             "the_node_has_the_state_of_its_depth": _has_the_state_of_its_depth(
-                Node(hung.depth, held)
+                Node(node.depth, held)
             ),
             "chunk_and_page_fit": chunk_and_page_fit(c),
             "the_model_chunk_is_above_one_token": c.mamba_chunk_size > 1,
         },
-        both(hung.has_state, _has_the_state_of_its_depth(hung)),
+        both(node.has_state, _has_the_state_of_its_depth(node)),
     )
 
 
@@ -167,11 +168,11 @@ def _resumed(
     refuted_by=("sglang-0.5.17", "sglang-0.5.18"),
     least=_LEAST,
 )
-def an_old_prompt_that_is_not_cut_hangs_its_state_on_the_node_of_its_depth(
+def an_old_prompt_that_is_not_cut_is_inserted_at_the_depth_of_its_state(
     design, c, prefix, given, tokens, held
 ):
-    """In 0.5.19 and 0.5.20 a prompt that goes on in one piece from the node it is given donates to the node of its
-    state's depth."""
+    """In 0.5.19 and 0.5.20 a prompt that continues in one piece from the matched node is inserted at the node of
+    its state's depth."""
     on_the_page = divides(grids.tree_page(c), prefix)
     return _resumed(
         design,
@@ -189,11 +190,11 @@ def an_old_prompt_that_is_not_cut_hangs_its_state_on_the_node_of_its_depth(
     refuted_by=("sglang-0.5.17", "sglang-0.5.18", "sglang-0.5.19", "sglang-0.5.20"),
     least=_LEAST,
 )
-def under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_depth(
+def under_dcp_a_prompt_that_is_cut_anywhere_is_inserted_at_the_depth_of_its_state(
     design, c, prefix, given, cut, tokens, held
 ):
-    """Under DCP a chunk of a prompt, the first from the node given or a later one from wherever the prompt was cut,
-    donates to the node of its state's depth."""
+    """Under DCP a chunk of a prompt, the first from the matched node or a later one from any cut, is inserted at
+    the node of its state's depth."""
     start = prefix + cut
     return _resumed(
         design,
@@ -207,11 +208,11 @@ def under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_d
 
 
 @theorem("tree", refuted_by=("sglang-0.5.17", "sglang-0.5.18"), least=_LEAST)
-def without_dcp_a_prompt_that_is_cut_on_a_page_hangs_its_state_on_the_node_of_its_depth(
+def without_dcp_a_prompt_that_is_cut_on_a_page_is_inserted_at_the_depth_of_its_state(
     design, c, prefix, given, cut, tokens, held
 ):
-    """Without DCP a chunk of a prompt, the first from the node given or a later one from a cut on a page, donates to the
-    node of its state's depth."""
+    """Without DCP a chunk of a prompt, the first from the matched node or a later one from a cut on a page, is
+    inserted at the node of its state's depth."""
     c, start = having(c, dcp_size=1), prefix + cut
     return _resumed(
         design,

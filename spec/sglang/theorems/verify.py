@@ -2,9 +2,9 @@
 
 from spec.numbers import both, divides, either, implies, negation, smallest
 from spec.sglang.checkpoints import node_of, verify_checkpoint, verify_label
-from spec.sglang.configuration import interval_covers_draft_tokens
+from spec.sglang.guards import interval_covers_draft_tokens
 from spec.sglang.rules import grids, slots, verify
-from spec.sglang.theorems.library import theorem
+from spec.sglang.theorems.library import before, since, theorem
 from spec.theorem import Statement
 
 
@@ -48,8 +48,9 @@ def no_depth_on_the_grid_is_passed_unsaved(design, c, pre, accepted, depth):
 
 
 @theorem("verify", least={"pre": 0, "accepted": 0})
-def the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed(design, c, pre, accepted):
-    """The saved step is one of the accepted ones whatever is crossed, and the clamp is idle where the grid is."""
+def the_saved_step_is_always_an_accepted_one(design, c, pre, accepted):
+    """The saved step is one of the accepted ones whether the grid is crossed or not; if it is crossed, the clamp
+    changes nothing."""
     grid = design.grid("verify", c)
     step = verify.saved_step(grid, pre, accepted)
     point = verify.tracking_point(grid, pre, accepted)
@@ -88,11 +89,11 @@ def a_verify_within_the_guard_passes_one_depth_at_most(design, c, pre, accepted,
 # from the accepted ones.
 
 
-@theorem("verify", refuted_by=tuple(f"sglang-0.5.{n}" for n in range(17, 22)), least={"pre": 0})
+@theorem("verify", refuted_by=before("0.5.22"), least={"pre": 0})
 def the_label_is_the_saved_depth_where_no_dropped_token_is_on_the_grid(
     design, c, pre, accepted, retained
 ):
-    """Scheduler and worker agree where all accepted tokens are retained, and wherever none of the others is on the grid."""
+    """Scheduler and worker agree on the checkpoint's depth if no token that a grammar drops is on the grid."""
     saved = verify_checkpoint(design, c, pre, accepted)
     labels, depth = verify_label(design, c, pre, accepted, retained)
     dropped = accepted - retained
@@ -108,7 +109,8 @@ def the_label_is_the_saved_depth_where_no_dropped_token_is_on_the_grid(
 
 @theorem("verify", least={"pre": 0})
 def a_state_saved_among_dropped_tokens_is_not_labelled(design, c, pre, accepted, retained):
-    """Where a grammar drops tokens of which one is on the grid, the worker saves a state that the label does not name."""
+    """If a grammar drops tokens of which one is on the grid, the worker saves a state that the label does not
+    name."""
     saved = verify_checkpoint(design, c, pre, accepted)
     labels, depth = verify_label(design, c, pre, accepted, retained)
     grid = design.grid("verify", c)
@@ -126,14 +128,14 @@ def a_state_saved_among_dropped_tokens_is_not_labelled(design, c, pre, accepted,
 @theorem(
     "verify",
     proved_for="sglang-0.5.21",
-    refuted_by=("sglang-0.5.22", "sglang-0.5.23"),
+    refuted_by=since("0.5.22"),
     least={"pre": 0},
 )
 def an_old_label_is_repeated_exactly_within_the_dropped_tokens_before_the_start(
     design, c, pre, accepted, retained
 ):
-    """Where a verify saves nothing, the label that counts the accepted tokens names a depth before its start, exactly
-    if one lies there within as many tokens as were dropped."""
+    """If a verify saves nothing, the label that counts the accepted tokens names a depth before its start exactly
+    if one lies there, no farther away than as many tokens as were dropped."""
     grid = design.grid("verify", c)
     labels, depth = verify_label(design, c, pre, accepted, retained)
     dropped = accepted - retained
@@ -151,7 +153,8 @@ def an_old_label_is_repeated_exactly_within_the_dropped_tokens_before_the_start(
 
 @theorem("verify", least={"committed": 0, "pre": 0})
 def the_planned_window_covers_every_crossing_one_verify_ahead(design, c, committed, pre, accepted):
-    """A crossing verify that starts at most one verify beyond what is committed has been planned for; at two it may not."""
+    """A verify that crosses the grid and starts at most one verify beyond the committed tokens has a planned slot;
+    one that starts two verifies beyond may have none."""
     grid, draft_tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     return Statement(
         {
@@ -165,8 +168,9 @@ def the_planned_window_covers_every_crossing_one_verify_ahead(design, c, committ
 
 
 @theorem("verify", least={"committed": 0})
-def no_slot_is_planned_without_a_crossing_within_reach(design, c, committed):
-    """Where a second slot is planned, some verify at most one ahead of what is committed does cross the grid."""
+def a_second_slot_is_planned_only_if_a_verify_can_cross_the_grid(design, c, committed):
+    """If a second slot is planned, some verify that starts at most one verify beyond the committed tokens crosses
+    the grid."""
     grid, draft_tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     depth = verify.tracking_point(grid, committed, 2 * draft_tokens)
     pre = smallest(committed + draft_tokens, depth - 1)
@@ -186,8 +190,11 @@ def no_slot_is_planned_without_a_crossing_within_reach(design, c, committed):
     refuted_by=("sglang-0.5.18",),
     least={"pre": 0},
 )
-def a_guarded_verify_hangs_on_no_other_node(design, c, pre, accepted):
-    """With the insert-time guard, a verify on the raw interval leaves its state on its own node or on none."""
+def with_the_insert_guard_a_verify_is_inserted_at_its_own_depth_or_not_at_all(
+    design, c, pre, accepted
+):
+    """With the insert-time guard, a verify on the raw interval inserts its state at the node of its own depth or at
+    none."""
     checkpoint = verify_checkpoint(design, c, pre, accepted)
     node = node_of(design, c, checkpoint)
     return Statement(

@@ -18,8 +18,9 @@ from unittest.mock import patch
 
 from generators.sglang.emit.trees import told_of
 from spec.sglang.checkpoints import branching_checkpoint, node_of
-from spec.sglang.releases import current, model_chunk
+from spec.sglang.releases import current
 from spec.sglang.rules import tree
+from spec.sglang.rules.grids import model_chunk
 from spec.sglang.rules.tree import Node
 from spec.sglang.scheduler import Scheduler
 from tests.engines.sglang.comparison import (

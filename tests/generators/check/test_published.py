@@ -61,7 +61,7 @@ def wrong_extend(design, c):
 def modelled(design, launch):
     """Verdict and readers, slots left out, by running the rules; None where nothing is said by them."""
     c = launch.configuration
-    if launch.unmodelled or not launch.radix_cache:
+    if launch.unmodelled:
         return None
     if not all(guard.accepts(c) for guard in design.guards):
         return "rejected", {}
@@ -85,13 +85,13 @@ def test_the_verdicts_are_those_of_the_model(one):
             assert judgement.verdict == "not_modelled", release
             continue
         verdict, readers = expected
-        beyond = {producer for flag in one.launch.beyond for producer in flag.producers}
+        beyond = {producer for flag in one.launch.facts.beyond for producer in flag.producers}
         for reader, wrong in readers.items():
             right = "not_modelled" if reader in beyond else "safe"
-            assert judgement.readers[reader] == ("unsafe" if wrong else right), (release, reader)
+            assert judgement.producers[reader] == ("unsafe" if wrong else right), (release, reader)
         # The slots are judged by other rules; what the grids decide is never made better by them.
         if verdict == "safe" and beyond:
             verdict = "not_modelled"
         assert judgement.verdict == verdict or (
-            verdict != "unsafe" and judgement.readers["slots"] == "unsafe"
+            verdict != "unsafe" and judgement.producers["slots"] == "unsafe"
         )

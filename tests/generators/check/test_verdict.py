@@ -7,7 +7,7 @@ import pytest
 
 from generators.check.verdict import judge
 from generators.common.errors import BadInput
-from generators.sglang.launch.resolve import read_launch
+from generators.launch.launch import read_launch
 from spec import candidates
 from spec.prove import Obligation
 from spec.sglang.configuration import Configuration
@@ -45,13 +45,13 @@ def test_the_two_kimi_k3_launches(command, release):
     judgement = judged(command, release)
     old = release in ("0.5.17", "0.5.18")
     relative = old or release in ("0.5.19", "0.5.20")
-    assert judgement.readers["decode"] == ("unsafe" if old else "safe")
-    assert judgement.readers["extend"] == ("unsafe" if relative else "safe")
+    assert judgement.producers["decode"] == ("unsafe" if old else "safe")
+    assert judgement.producers["extend"] == ("unsafe" if relative else "safe")
     # Eager slots under the overlap scheduler can be overwritten, unless every step is a verify and those are short.
     faulty_slots = command == BALANCED or release in OLD_LABELS
-    assert judgement.readers["slots"] == ("unsafe" if faulty_slots else "safe")
+    assert judgement.producers["slots"] == ("unsafe" if faulty_slots else "safe")
     assert judgement.verdict == ("unsafe" if relative or faulty_slots else "not_modelled")
-    assert judgement.readers.get("host") == ("not_modelled" if command == BALANCED else None)
+    assert judgement.producers.get("host") == ("not_modelled" if command == BALANCED else None)
     assert judgement.geometry["tree_page"] == 512
     assert judgement.geometry["track_grid"] == 512
     assert judgement.geometry["decode_grid"] == (256 if old else 512)
@@ -59,8 +59,8 @@ def test_the_two_kimi_k3_launches(command, release):
     if old:
         assert judgement.first_wrong_depth == 768
     if command == MEGAMOE:
-        assert judgement.readers["verify"] == ("unsafe" if old else "not_modelled")
-        assert judgement.configuration.speculative_num_draft_tokens == 8
+        assert judgement.producers["verify"] == ("unsafe" if old else "not_modelled")
+        assert judgement.configuration["speculative_num_draft_tokens"] == 8
 
 
 def test_where_each_value_comes_from():
@@ -104,16 +104,16 @@ def test_where_each_value_comes_from():
         ("--disable-radix-cache", "not_modelled", "radix cache is off"),
         (f"--page-size 64 --chunked-prefill-size -1 {LAZY}", "safe", ""),
         (f"--page-size 64 {LAZY}", "safe", "--enable-mixed-chunk"),
-        (f"--page-size 64 --enable-mixed-chunk {LAZY}", "unsafe", "a piece of a prompt"),
+        (f"--page-size 64 --enable-mixed-chunk {LAZY}", "unsafe", "a piece of the prompt"),
         (f"--enable-hierarchical-cache {LAZY}", "not_modelled", "the host and back"),
-        ("", "unsafe", "written into its slot"),
+        ("", "unsafe", "slot is overwritten"),
         (LAZY, "safe", ""),
         (SYNCHRONOUS, "safe", ""),
         (
             "--dcp-size=8 --tp-size=8 --page-size=8192 --mamba-track-interval 8192 --chunked-prefill-size -1 "
             + LAZY,
             "inert",
-            "can ever be reused",
+            "can be reused",
         ),
     ],
 )
@@ -162,14 +162,14 @@ def one_token_chunk():
 
 def test_where_no_theorem_fits_the_solver_shows_it_for_the_configuration():
     judgement = judge(design_named("sglang-0.5.23"), one_token_chunk(), "command")
-    assert judgement.verdict == "safe" and judgement.readers["extend"] == "safe"
+    assert judgement.verdict == "safe" and judgement.producers["extend"] == "safe"
     assert judgement.theorems == () and judgement.shown_alone
 
 
 def test_what_neither_a_theorem_nor_the_solver_shows_is_not_called_safe(monkeypatch):
     monkeypatch.setattr("generators.search.completeness.shown", lambda theorem: False)
     judgement = judge(design_named("sglang-0.5.23"), one_token_chunk(), "command")
-    assert judgement.verdict == judgement.readers["extend"] == "not_modelled"
+    assert judgement.verdict == judgement.producers["extend"] == "not_modelled"
     assert not judgement.shown_alone
 
 

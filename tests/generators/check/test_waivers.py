@@ -2,10 +2,11 @@
 
 import pytest
 
-from generators.cases import codes
+from generators.cases import codes as common
 from generators.check.findings import Finding, Waived
 from generators.check.waivers import applied, in_settings, in_text
 from generators.common.errors import BadInput
+from generators.sglang import codes
 
 
 def finding(code=codes.SLOT_OVERWRITTEN, line=3, source="a.sh"):
@@ -38,7 +39,7 @@ def test_a_waiver_that_is_quoted_in_prose_is_none():
 def test_a_waiver_that_waives_nothing_is_a_finding():
     waivers, _ = in_text("a.sh", "# gridproof: waive GP401, GP101: why\n")
     *_, stale = applied([finding(line=1)], waivers, {"a.sh": [(1, 1)]})
-    assert (stale.code, stale.line) == (codes.STALE_WAIVER, 1) and "GP101" in stale.message
+    assert (stale.code, stale.line) == (common.STALE_WAIVER, 1) and "GP101" in stale.message
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_a_waiver_that_waives_nothing_is_a_finding():
 )
 def test_a_waiver_without_a_reason_or_of_no_known_code_is_refused(text, said):
     waivers, (wrong,) = in_text("a.sh", f"{text}\n")
-    assert waivers == [] and wrong.code is codes.MALFORMED and said in wrong.message
+    assert waivers == [] and wrong.code is common.MALFORMED and said in wrong.message
 
 
 def test_a_waiver_may_name_its_code_in_small_letters():

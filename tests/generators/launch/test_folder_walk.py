@@ -57,7 +57,7 @@ def test_a_loop_of_links_is_not_entered(tmp_path):
 )
 def test_the_release_that_a_file_beside_it_pins(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    found = pinned_release.beside(tmp_path)
+    found = pinned_release.beside("sglang", tmp_path)
     assert (found.release, found.where) == ("0.5.18", name)
 
 
@@ -66,19 +66,21 @@ def test_the_release_that_a_file_beside_it_pins(tmp_path, name, text):
 )
 def test_what_is_not_pinned_is_no_release(tmp_path, text):
     (tmp_path / "requirements.txt").write_text(text)
-    assert pinned_release.beside(tmp_path) is None
+    assert pinned_release.beside("sglang", tmp_path) is None
 
 
 def test_a_broken_lock_file_is_passed_over(tmp_path):
     (tmp_path / "uv.lock").write_text("sglang = [")
     (tmp_path / "Pipfile.lock").write_text('["sglang"]')
-    assert pinned_release.beside(tmp_path) is None
+    assert pinned_release.beside("sglang", tmp_path) is None
 
 
 def test_the_release_in_the_tag_of_an_image():
-    assert pinned_release.of_image("lmsysorg/sglang:v0.5.18-cu126").release == "0.5.18"
-    assert pinned_release.of_image("lmsysorg/sglang:v0.5.20.post1").release == "0.5.20.post1"
+    assert pinned_release.of_image("sglang", "lmsysorg/sglang:v0.5.18-cu126").release == "0.5.18"
     assert (
-        pinned_release.of_image("lmsysorg/sglang:latest") is None
-        and pinned_release.of_image(None) is None
+        pinned_release.of_image("sglang", "lmsysorg/sglang:v0.5.20.post1").release == "0.5.20.post1"
+    )
+    assert (
+        pinned_release.of_image("sglang", "lmsysorg/sglang:latest") is None
+        and pinned_release.of_image("sglang", None) is None
     )

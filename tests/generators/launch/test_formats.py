@@ -8,8 +8,8 @@ import pytest
 from generators.launch import formats
 from generators.launch.commands import launches
 from generators.launch.formats import Command, Problem
+from generators.launch.launch import read_words
 from generators.launch.words import TEMPLATE
-from generators.sglang.launch.resolve import read_words
 
 WANTED = ["sglang", "serve", "--page-size", "64", "--dcp-size", "8"]
 SHELL = "sglang serve --page-size 64 --dcp-size 8"
@@ -122,7 +122,7 @@ def test_a_template_is_a_hole_and_the_rest_is_read():
         "- --page-size={{ .Values.page }}\n{{- end }}\n- --tp-size\n- 8\n"
     )
     (item,) = found("chart.yaml", text)
-    assert [w.is_hole for w in item.words] == [False] * 3 + [True, True, False, False]
+    assert [w.is_unresolved for w in item.words] == [False] * 3 + [True, True, False, False]
 
 
 def test_a_template_may_go_on_over_several_lines():

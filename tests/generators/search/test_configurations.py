@@ -11,9 +11,9 @@ from generators.cases.domain import Domain, parse_axis
 from generators.common.errors import BadInput, Inconclusive, Vacuous
 from generators.search import batches
 from generators.search.configurations import search
+from generators.search.equivalence import representatives
 from generators.search.event_orders import search_orders
 from generators.sglang.search import producers
-from generators.sglang.search.equivalence import representatives
 from spec.numbers import both
 from spec.prove import shown
 from spec.sglang import checkpoints
@@ -129,9 +129,9 @@ def test_extend_classes_are_those_of_plain_walking(name):
     design, expected = DESIGNS[name], {}
     prefixes, tokens = (g.ravel() for g in numpy.meshgrid(range(0, 30), range(1, 60)))
     for c in configurations(SMALL):
-        for klass in producers.extend_classes(design):
-            if numpy.any(klass.matches(design, c, prefixes, prefixes + tokens)):
-                key = (klass.code.id, klass.prefix_on_page, klass.rule)
+        for failure_class in producers.extend_classes(design):
+            if numpy.any(failure_class.matches(design, c, prefixes, prefixes + tokens)):
+                key = (failure_class.code.id, failure_class.prefix_on_page, failure_class.rule)
                 expected[key] = expected.get(key, 0) + 1
     found = search(design, SMALL)
     assert found.complete
@@ -268,12 +268,12 @@ def test_members_are_shown_for_all_geometries_at_once_and_not_one_by_one(
     assert len(asked) <= 2 * len(producers.extend_classes(design))
 
 
-def test_what_is_told_apart_does_not_depend_on_the_blocks(monkeypatch):
+def test_what_is_told_apart_does_not_depend_on_the_batches(monkeypatch):
     """Groups and members of a search of orders, and classes and members of one of configurations."""
     design = design_named("sglang-0.5.19")
     orders = representatives(design, PAIRS, True, False, 1)
     grids_alone = search(design, PAIRS).document()
-    monkeypatch.setattr(batches, "BLOCK", 37)
+    monkeypatch.setattr(batches, "LARGEST", 37)
     assert representatives(design, PAIRS, True, False, 1) == orders
     assert search(design, PAIRS).document() == grids_alone
     assert sum(members for _, members in orders[1]) == orders[0]
@@ -284,9 +284,9 @@ def test_a_search_of_orders_enumerates_its_domain_once(monkeypatch):
 
     def counting(*given):
         seen.append(given)
-        return batches.blocks(*given)
+        return batches.batches(*given)
 
-    monkeypatch.setattr("generators.sglang.search.equivalence.blocks", counting)
+    monkeypatch.setattr("generators.search.equivalence.batches", counting)
     search_orders(design_named("sglang-0.5.23"), KIMI)
     assert len(seen) == 1
 
@@ -303,13 +303,13 @@ def test_progress_ends_at_the_total():
     assert seen and seen[-1][1] == seen[-1][2]
 
 
-def test_blocks_cover_the_domain_once(monkeypatch):
-    monkeypatch.setattr(batches, "BLOCK", 37)
+def test_batches_cover_the_domain_once(monkeypatch):
+    monkeypatch.setattr(batches, "LARGEST", 37)
     design = design_named("sglang-0.5.18")
     seen = [
-        tuple(int(column[i]) for column in block.numeric.values())
-        for block, _ in batches.blocks(design, SMALL)
-        for i in range(len(block))
+        tuple(int(column[i]) for column in batch.numeric.values())
+        for batch, _ in batches.batches(design, SMALL)
+        for i in range(len(batch))
     ]
     assert len(seen) == len(set(seen)) == len(list(configurations(SMALL)))
 

@@ -7,24 +7,25 @@ from random import Random
 
 import pytest
 
-from generators.cases import codes
 from generators.cases.domain import Domain, domain_of
 from generators.check.session import Judging
-from generators.search.batches import blocks
-from generators.search.breadth_first import Trace, TraceSearch
-from generators.search.event_orders import class_of, find_orders, first_orders, search_orders
-from generators.search.limits import Limits
-from generators.search.shrink import shrunk
+from generators.launch.launch import read_launch
+from generators.search.batches import batches
+from generators.search.equivalence import classes
+from generators.search.event_orders import find_orders, search_orders
+from generators.search.limits import SearchLimits
+from generators.sglang import codes
 from generators.sglang.emit import retelling
 from generators.sglang.emit.stories import follower
-from generators.sglang.launch.resolve import read_launch
-from generators.sglang.search.equivalence import groups
 from generators.sglang.search.moves import NO_MIXED_VERIFIES, NOT_EVERY_BOUNDARY, Move
+from generators.sglang.search.orders import class_of, first_orders
+from generators.sglang.search.request_life import RequestLife
 from spec.sglang import slot_buffer
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import CURRENT, DESIGNS, RELEASES, Design, design_named
 from spec.sglang.rules import extend, grids, insert, slots
 from spec.sglang.scheduler import VERIFY, Scheduler
+from spec.transition_system import Trace, shrunk
 
 DEFAULTS = Configuration()
 REPAIRED = design_named("sglang-0.5.23+completed-swap")
@@ -54,7 +55,7 @@ SMALL = [
 
 @cache
 def searched(design: Design, c: Configuration):
-    return TraceSearch(design, c).run(6)
+    return RequestLife(design, c).run(6)
 
 
 def test_the_newest_release_overwrites_a_slot_with_default_flags_and_one_request():
@@ -70,7 +71,7 @@ def test_the_newest_release_overwrites_a_slot_with_default_flags_and_one_request
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
 def test_no_order_of_any_length_breaks_the_proposed_swap(kind):
-    run = TraceSearch(REPAIRED, replace(DEFAULTS, **kind)).run(20)
+    run = RequestLife(REPAIRED, replace(DEFAULTS, **kind)).run(20)
     assert run.closed and not run.traces
 
 
@@ -91,12 +92,12 @@ def test_no_order_of_any_length_breaks_the_proposed_swap(kind):
 def test_a_known_fault_is_found_from_the_design_alone(release, kind, drafts, code, cause):
     wide = code not in codes.SLOTS
     c = Configuration(64, 8 if wide else 1, 320 if wide else 64, drafts, **kind)
-    search = TraceSearch(DESIGNS[f"sglang-{release}"], c)
+    search = RequestLife(DESIGNS[f"sglang-{release}"], c)
     found = (trace for events in range(1, 7) for trace in search.run(events).traces)
-    assert any((trace.code, set(trace.causes)) == (code, cause) for trace in found)
+    assert any((trace.kind, set(trace.causes)) == (code, cause) for trace in found)
 
 
-def random_moves(rng: Random, search: TraceSearch) -> tuple[Move, ...]:
+def random_moves(rng: Random, search: RequestLife) -> tuple[Move, ...]:
     """Moves of any length, each of which can follow on the one before."""
     scheduler, c = search.scheduler, search.c
     most = 2 * search.moves.period
@@ -136,16 +137,16 @@ def test_whatever_ends_wrong_at_random_is_of_a_class_that_was_found():
         design, c = rng.choice([*DESIGNS.values(), REPAIRED]), rng.choice(SMALL)
         if not all(guard.accepts(c) for guard in design.guards):
             continue
-        search = TraceSearch(design, c)
+        search = RequestLife(design, c)
         if (trace := search.follow(random_moves(rng, search))) is not None:
             wrong += 1
             found = searched(design, c).traces
-            known = [f for f in found if f.code is trace.code and f.causes <= trace.causes]
+            known = [f for f in found if f.kind == trace.kind and f.causes <= trace.causes]
             assert known, (design.name, c, shrunk(search, trace))
     assert wrong > 150
 
 
-def _two_of_a_group(rng: Random, design: Design) -> list[Configuration]:
+def _two_of_a_class(rng: Random, design: Design) -> list[Configuration]:
     """Two configurations that the design's start-up guards accept and that are searched as one.
 
     Their numbers are multiples of one that is many verifies, since smaller ones are told apart.
@@ -161,39 +162,41 @@ def _two_of_a_group(rng: Random, design: Design) -> list[Configuration]:
         "speculative_algorithm": ("EAGLE" if drafts else None,),
         **{name: (value,) for name, value in rng.choice(KINDS).items()},
     }
-    ((block, _),) = blocks(design, Domain(axes))
-    alike = [group for group in groups(design, block) if len(group) > 1]
-    return [Configuration(**block.at(int(i))) for i in rng.sample(list(rng.choice(alike)), 2)]
+    ((batch, _),) = batches(design, Domain(axes))
+    found = [alike for alike in classes(design, batch) if len(alike) > 1]
+    return [Configuration(**batch.at(int(i))) for i in rng.sample(list(rng.choice(found)), 2)]
 
 
-def test_configurations_of_a_group_are_broken_by_the_same_orders():
+def test_configurations_of_a_class_are_broken_by_the_same_orders():
     rng = Random(7)
     for _ in range(12):
         design = rng.choice(list(DESIGNS.values()))
-        two = _two_of_a_group(rng, design)
-        runs = (TraceSearch(design, c).run(5).traces for c in two)
-        first, second = ({(t.code, t.causes) for t in traces} for traces in runs)
+        two = _two_of_a_class(rng, design)
+        runs = (RequestLife(design, c).run(5).traces for c in two)
+        first, second = ({(t.kind, t.causes) for t in traces} for traces in runs)
         assert first == second, (design.name, two)
 
 
 def test_a_shrunk_trace_ends_wrong_for_the_same_reason_with_no_more_tokens():
-    search = TraceSearch(CURRENT, replace(DEFAULTS, page_size=64))
+    search = RequestLife(CURRENT, replace(DEFAULTS, page_size=64))
     long = search.follow((Move("extend", 511), Move("decode", 768), Move("finish")))
     assert isinstance(long, Trace)
     short = shrunk(search, long)
-    assert (short.code, short.causes) == (long.code, long.causes)
-    assert short.tokens == 512 and class_of(search.c, short) == class_of(search.c, long)
+    assert (short.kind, short.causes) == (long.kind, long.causes)
+    assert short.tokens == 512 and class_of(CURRENT, search.c, short) == class_of(
+        CURRENT, search.c, long
+    )
 
 
 def test_a_time_that_is_over_leaves_orders_unsearched_and_says_so():
-    found = find_orders(CURRENT, domain_of(DEFAULTS), limits=Limits(until=0.0))
-    assert found.searched < found.groups
-    assert not search_orders(CURRENT, domain_of(DEFAULTS), limits=Limits(until=0.0)).complete
+    found = find_orders(CURRENT, domain_of(DEFAULTS), limits=SearchLimits(until=0.0))
+    assert found.searched < found.representatives
+    assert not search_orders(CURRENT, domain_of(DEFAULTS), limits=SearchLimits(until=0.0)).complete
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
     domain = Domain({"overlap": (True, False), "page_size": (1, 64)})
-    run, calls = TraceSearch.run, []
+    run, calls = RequestLife.run, []
 
     def interrupted(self, *limits, **others):
         calls.append(limits)
@@ -201,7 +204,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
             raise KeyboardInterrupt
         return run(self, *limits, **others)
 
-    monkeypatch.setattr(TraceSearch, "run", interrupted)
+    monkeypatch.setattr(RequestLife, "run", interrupted)
     found = search_orders(CURRENT, domain, jobs=1)
     assert found.cases and not found.complete
 
@@ -300,26 +303,26 @@ def test_a_mixed_step_right_before_a_boundary_is_not_swapped_for(release):
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_prompt_in_a_mixed_batch_is_donated_and_up_to_0_5_22_nobody_wrote_it(release):
     design = DESIGNS[f"sglang-{release}"]
-    search = TraceSearch(design, replace(DEFAULTS, strategy="extra_buffer_lazy"), mixes=True)
+    search = RequestLife(design, replace(DEFAULTS, strategy="extra_buffer_lazy"), mixes=True)
     scheduler = search.scheduler
     request = scheduler.extend(scheduler.mixed_batch(scheduler.admit()), 100)
     (donated,) = scheduler.decode(scheduler.other_batch(request), 101).donated
     written = 64 if release == "0.5.23" else slot_buffer.UNWRITTEN
     assert (donated.checkpoint.recorded, donated.checkpoint.state) == (64, written)
-    wrong = [trace.checkpoint.state for trace in search.run(4).traces]
+    wrong = [trace.ending.state for trace in search.run(4).traces]
     assert (slot_buffer.UNWRITTEN in wrong) == (release != "0.5.23")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
 def test_mixed_batches_do_not_break_the_proposed_swap(kind):
-    search = TraceSearch(REPAIRED, replace(DEFAULTS, **kind), mixes=True)
+    search = RequestLife(REPAIRED, replace(DEFAULTS, **kind), mixes=True)
     assert search.run(8).traces == ()
 
 
 def test_verifies_are_not_searched_in_mixed_batches():
     """What docs/limits.md says is not modelled."""
     drafts = replace(DEFAULTS, speculative_num_draft_tokens=4, speculative_algorithm="EAGLE")
-    search = TraceSearch(CURRENT, drafts, mixes=True)
+    search = RequestLife(CURRENT, drafts, mixes=True)
     admitted = search.scheduler.admit()
     verified = search.scheduler.verify(search.scheduler.extend(admitted, 9), 2)
     for request in (admitted, verified):
@@ -338,11 +341,11 @@ def test_verifies_are_not_searched_in_mixed_batches():
 def test_a_search_that_mixed_verifies_are_left_out_of_is_not_complete(release, algorithm, untried):
     """Up to 0.5.18, and with most algorithms, the engine turns mixed chunks off where it speculates."""
     c = replace(DEFAULTS, speculative_num_draft_tokens=2, speculative_algorithm=algorithm)
-    design, limits = DESIGNS[f"sglang-{release}"], Limits(events=2, mixes=True)
+    design, limits = DESIGNS[f"sglang-{release}"], SearchLimits(events=2, mixes=True)
     found = search_orders(design, domain_of(c), limits=limits)
     assert found.complete == (not untried)
     assert tuple(note for note in found.notes if note == NO_MIXED_VERIFIES) == untried
-    unmixed = search_orders(design, domain_of(c), limits=Limits(events=2))
+    unmixed = search_orders(design, domain_of(c), limits=SearchLimits(events=2))
     assert unmixed.complete and NO_MIXED_VERIFIES not in unmixed.notes
 
 
@@ -354,14 +357,14 @@ def test_a_check_does_not_say_that_all_orders_were_searched_where_mixed_verifies
 
 
 def test_mixed_batches_break_no_more_than_one_request_alone_does():
-    found = TraceSearch(CURRENT, replace(DEFAULTS, **KINDS[0]), mixes=True).run(6).traces
-    assert {trace.code for trace in found} == {codes.SLOT_OVERWRITTEN}
+    found = RequestLife(CURRENT, replace(DEFAULTS, **KINDS[0]), mixes=True).run(6).traces
+    assert {trace.kind for trace in found} == {codes.SLOT_OVERWRITTEN}
 
 
 def test_a_search_in_which_many_boundaries_lie_in_a_period_is_not_complete():
     """A raw interval that shares little with the tree page: 125 boundaries until all grids lie alike."""
     axes = {"page_size": (64,), "dcp_size": (8,), "mamba_track_interval": (1000,)}
-    limits = Limits(events=3)
+    limits = SearchLimits(events=3)
     found = search_orders(design_named("sglang-0.5.18"), Domain(axes), guards=False, limits=limits)
     assert not found.complete and NOT_EVERY_BOUNDARY in found.notes
     nested = search_orders(

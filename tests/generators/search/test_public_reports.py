@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from generators.search.public_reports import count, faults, unstated
+from generators.sglang.search.public_reports import count, faults, unstated
 from spec.sglang.releases import design_named
 
 FAULTS = faults()

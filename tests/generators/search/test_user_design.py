@@ -7,14 +7,16 @@ import sys
 import numpy
 import pytest
 
-from generators.cases.domain import DEFAULTS, Domain, parse_axis
+from generators.cases.domain import Domain, parse_axis
 from generators.common.errors import BadInput, Inconclusive, Vacuous
 from generators.search.configurations import search
 from generators.search.event_orders import search_orders
-from generators.search.limits import Limits
-from generators.search.public_reports import RIGHT, Fault
-from generators.search.user_design.load import own_rules, read_design, rules, switches
+from generators.search.limits import SearchLimits
+from generators.search.user_design.load import own_rules, read_design
+from generators.sglang.search.design_rules import Rules
+from generators.sglang.search.public_reports import RIGHT, Fault
 from generators.sglang.search.refusals import search_launches
+from spec.sglang.configuration import Configuration
 from spec.sglang.releases import CURRENT, design_named
 
 # Small numbers, whose orders are few: a grid of 8 tokens, pages of one token unless one is given.
@@ -95,7 +97,7 @@ def test_a_fault_planted_in_any_rule_is_found_and_its_base_has_it_not(name, tmp_
 
 def test_every_rule_that_a_file_can_give_has_a_planted_fault():
     guards = {name for name in PLANTED if name.startswith("guard_")}
-    assert {*PLANTED, *HARMLESS} - guards == {*rules(), *switches()}
+    assert {*PLANTED, *HARMLESS} - guards == {*Rules.rules, *Rules.switches}
 
 
 def test_a_right_rule_of_ones_own_is_shown_right_for_all_lengths(tmp_path):
@@ -244,7 +246,7 @@ def test_a_file_may_have_dataclasses_and_import_from_its_folder_and_read_its_bas
     )
     own = design(tmp_path, text)
     assert own_rules(own) == ("decode_grid",)
-    assert own.decode_grid(DEFAULTS) == 9 + len("sglang-0.5.20")
+    assert own.decode_grid(Configuration()) == 9 + len("sglang-0.5.20")
 
 
 def test_what_a_file_prints_is_not_among_the_results(tmp_path, capsys):
@@ -255,7 +257,9 @@ def test_what_a_file_prints_is_not_among_the_results(tmp_path, capsys):
 
 def test_a_search_that_ends_at_the_most_cases_is_not_complete():
     domain = Domain({"page_size": (64,), "dcp_size": (8,)})
-    found = search_orders(design_named("sglang-0.5.18"), domain, limits=Limits(cases=1), jobs=1)
+    found = search_orders(
+        design_named("sglang-0.5.18"), domain, limits=SearchLimits(cases=1), jobs=1
+    )
     assert len(found.cases) == 1 and not found.complete and "until 1" in found.notes[-1]
 
 
@@ -263,7 +267,7 @@ def test_a_tree_that_is_too_large_to_be_searched_is_not_called_searched(tmp_path
     own = design(tmp_path, PLANTED["split_below"][0])
     domain = Domain({**{name: (n,) for name, n in SMALL.items()}, "page_size": (1 << 14,)})
     domain = Domain({**domain.axes, "mamba_track_interval": (1 << 14,)})
-    found = search_orders(own, domain, limits=Limits(events=2), jobs=1)
+    found = search_orders(own, domain, limits=SearchLimits(events=2), jobs=1)
     assert not found.complete and "the tree is not searched" in found.notes[0]
     assert "1 of 1" in found.notes[0]
 

@@ -15,7 +15,7 @@ THEOREMS = (
     "every_track_depth_is_a_multiple_of_all_three_grids",
     "decode_checkpoint_lands_on_a_node",
     "an_absolute_extend_lands_on_a_node",
-    "the_saved_step_is_an_accepted_one_even_where_nothing_is_crossed",
+    "the_saved_step_is_always_an_accepted_one",
 )
 
 

@@ -13,7 +13,9 @@ from generators.emit.predicate_coverage import Instance, Predicate, Space
 from generators.sglang.emit import expectations
 from generators.sglang.emit.mechanisms import spaces
 from generators.sglang.emit.mechanisms.base import Check, Mechanism, completed, numbers, on
-from spec.sglang.configuration import STRATEGIES, Guard, interval_covers_draft_tokens
+from spec.engine import Guard
+from spec.sglang.configuration import STRATEGIES
+from spec.sglang.guards import interval_covers_draft_tokens
 from spec.sglang.releases import CURRENT, DESIGNS, Design
 
 _NUMBERS = (

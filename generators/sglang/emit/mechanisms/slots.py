@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.file_format import Case, spelled
 from generators.emit.predicate_coverage import Instance, Predicate, Space
+from generators.sglang import codes
 from generators.sglang.emit import expectations, retelling, stories
 from generators.sglang.emit.mechanisms import spaces
 from generators.sglang.emit.mechanisms.base import (

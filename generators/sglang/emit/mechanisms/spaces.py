@@ -9,7 +9,7 @@ from typing import Any
 
 from generators.emit.predicate_coverage import Predicate
 from spec.numbers import Truth, both, divides, implies
-from spec.sglang.configuration import chunk_and_page_fit, interval_is_whole_configured_pages
+from spec.sglang.guards import chunk_and_page_fit, interval_is_whole_configured_pages
 from spec.sglang.rules import grids
 from spec.sglang.theorems.library import REALISTIC
 

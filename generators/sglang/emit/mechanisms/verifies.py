@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.file_format import Case, spelled
 from generators.emit.predicate_coverage import Instance, Space
+from generators.sglang import codes
 from generators.sglang.emit import expectations, retelling, stories
 from generators.sglang.emit.mechanisms import observed, slots, spaces
 from generators.sglang.emit.mechanisms.base import (

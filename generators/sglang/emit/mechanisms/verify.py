@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from generators.cases import codes
 from generators.cases.file_format import Case, spelled
 from generators.emit.predicate_coverage import Instance, Space
+from generators.sglang import codes
 from generators.sglang.emit import expectations
 from generators.sglang.emit.mechanisms import decode, spaces
 from generators.sglang.emit.mechanisms.base import (

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.check.session import Judging
-from generators.sglang.check.fixes import changed
-from generators.sglang.launch.resolve import read_launch
+from generators.launch.launch import read_launch
 from spec.sglang.releases import DESIGNS, RELEASES
 
 JUDGING = Judging()
@@ -55,7 +54,7 @@ def test_a_fix_that_is_called_safe_is_judged_safe_by_theorems(release, page, ran
     fix = fix_of(judgement)
     assert (fix is None) or judgement.verdict in OFFERED
     if fix and fix["safe"]:
-        again = JUDGING.judge(design, launch.again(changed(launch, fix["flags"])), "x")
+        again = JUDGING.judge(design, launch.with_flags(fix["flags"]), "x")
         assert again.verdict == "safe" and again.theorems, (command, fix)
 
 
@@ -99,8 +98,8 @@ def test_the_nearest_flags(flags, release, fix):
 
 def test_a_flag_is_changed_where_it_stands_or_put_at_the_end():
     launch = read_launch(shlex.split("sglang serve --page-size=64 --dcp 2 --model-path m"))
-    words = changed(
-        launch, {"--page-size": "1", "--dcp-size": "4", "--disable-overlap-schedule": ""}
+    words = launch.words_with(
+        {"--page-size": "1", "--dcp-size": "4", "--disable-overlap-schedule": ""}
     )
     assert [w.text for w in words] == shlex.split(
         "sglang serve --page-size=1 --dcp 4 --model-path m --disable-overlap-schedule"

@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
+from generators.check.session import affected
 from generators.check.verdict import judge
-from generators.sglang.check.impact import affected
-from generators.sglang.launch.resolve import read_launch
+from generators.launch.launch import read_launch
 from spec.sglang.checkpoints import decode_checkpoint, extend_checkpoint, misplaced, node_of
 from spec.sglang.releases import DESIGNS
 from spec.sglang.rules import grids
@@ -60,7 +60,7 @@ def test_an_assertion_has_no_wrong_depth():
     assert affected(V18, c, found["GP204"])["first_wrong_depth"] is None
 
 
-def test_of_a_period_too_long_to_look_at_only_the_case_is_told():
+def test_of_a_period_too_long_to_look_at_only_the_case_is_reported():
     c, found = cases("--page-size 64 --dcp-size 131072 --tp-size 131072 --mamba-track-interval 64")
     reach = affected(V18, c, found["GP101"])
     assert reach["share"] is None and reach["first_lost_depth"] == 64

@@ -5,10 +5,10 @@ import shlex
 import pytest
 
 from generators.check.session import Judging
+from generators.launch.launch import read_launch
 from generators.sglang.launch.flag_classes import MODELLED, NOTHING, engine_flags, flag_groups
 from generators.sglang.launch.flags import FLAGS, SWITCHES
 from generators.sglang.launch.models import facts_of_config
-from generators.sglang.launch.resolve import read_launch
 from spec.sglang.releases import RELEASES, design_named
 
 JUDGING = Judging()
@@ -20,8 +20,8 @@ SPECULATION = "--speculative-algorithm EAGLE --speculative-num-draft-tokens 4"
 NEWEST = RELEASES[-1]
 
 
-def judged(command, release=NEWEST, told=None):
-    launch = read_launch(shlex.split(command), told)
+def judged(command, release=NEWEST, given=None):
+    launch = read_launch(shlex.split(command), given)
     return JUDGING.judge(design_named(f"sglang-{release}"), launch, "x")
 
 
@@ -67,7 +67,7 @@ def test_a_launch_with_a_flag_that_is_not_modelled_is_not_safe_and_says_why(flag
     judgement = judged(f"{LAZY} {SPECULATION} {flags}")
     assert judgement.verdict in ("not_modelled", "unsafe")
     for producer in group.producers:
-        assert judgement.readers[producer] in ("not_modelled", "unsafe")
+        assert judgement.producers[producer] in ("not_modelled", "unsafe")
     assert any(f.code.id == "GP003" or f.severity == "error" for f in judgement.findings)
 
 
@@ -89,7 +89,7 @@ def test_a_launch_with_a_flag_that_is_not_modelled_is_not_safe_and_says_why(flag
 )
 def test_the_launch_beside_it_is_safe(flags):
     judgement = judged(f"{LAZY} {flags}")
-    assert judgement.verdict == "safe" and set(judgement.readers.values()) == {"safe"}
+    assert judgement.verdict == "safe" and set(judgement.producers.values()) == {"safe"}
     assert not [f for f in judgement.findings if f.severity == "error"]
 
 
@@ -113,14 +113,14 @@ def test_a_known_fault_is_found_in_the_releases_that_have_it(
     has = release in releases
     assert found(judgement, code) == ({(code, severity)} if has else set())
     if has and severity == "error":
-        assert judgement.verdict == judgement.readers[producer] == "unsafe"
-    elif producer in judgement.readers and producer != "extend":
-        assert judgement.readers[producer] == "not_modelled"
+        assert judgement.verdict == judgement.producers[producer] == "unsafe"
+    elif producer in judgement.producers and producer != "extend":
+        assert judgement.producers[producer] == "not_modelled"
 
 
 def test_a_buffer_in_host_memory_is_neither_called_broken_nor_safe():
     judgement = judged(f"{LAZY} {STORAGE} --hicache-host-memory-mode buffer_only")
-    assert judgement.verdict == judgement.readers["host"] == "not_modelled"
+    assert judgement.verdict == judgement.producers["host"] == "not_modelled"
     assert not found(judgement, "GP601") and not found(judgement, "GP602")
 
 
@@ -128,14 +128,14 @@ def test_a_buffer_in_host_memory_is_neither_called_broken_nor_safe():
 def test_of_a_launch_that_is_not_judged_no_fault_is_claimed(flags):
     plain = f"sglang serve --model-path some/hybrid {flags} {BACK}"
     judgement = judged(plain)
-    assert judgement.verdict == judgement.readers["host"] == "not_modelled"
+    assert judgement.verdict == judgement.producers["host"] == "not_modelled"
     assert not [f for f in judgement.findings if f.severity == "error"]
 
 
 def test_that_requests_carry_session_parameters_can_be_said():
     assert judged(LAZY).verdict == "safe"
-    judgement = judged(LAZY, told={"sessions": True})
-    assert judgement.verdict == judgement.readers["sessions"] == "unsafe"
+    judgement = judged(LAZY, given={"sessions": True})
+    assert judgement.verdict == judgement.producers["sessions"] == "unsafe"
     assert found(judgement, "GP603") == {("GP603", "error")}
 
 
@@ -169,14 +169,14 @@ def test_a_chunk_in_the_text_config_alone_is_a_fault_from_0_5_20_on(tmp_path, co
         has = differs and release >= "0.5.20"
         judgement = judged(command, release)
         assert found(judgement, "GP205") == ({("GP205", "error")} if has else set())
-        assert not has or judgement.readers["extend"] == "unsafe"
+        assert not has or judgement.producers["extend"] == "unsafe"
 
 
 def test_models_and_backends_without_an_extra_buffer_keep_their_states_without_one():
     for model in ("LiquidAI/LFM2-24B-A2B", "Zyphra/ZAYA1-8B", "jet-ai/Jet-Nemotron-4B"):
         plain = f"sglang serve --model-path {model}"
         assert judged(plain).verdict == "not_modelled"
-        assert judged(plain).configuration.strategy == "no_buffer"
+        assert judged(plain).configuration["strategy"] == "no_buffer"
         lazy = f"{plain} --mamba-radix-cache-strategy extra_buffer_lazy"
         assert judged(lazy).verdict == "rejected" and found(judged(lazy), "GP005")
     for flags, verdict in (("flashkda", "rejected"), ("triton", "safe")):
@@ -196,15 +196,15 @@ def test_models_and_backends_without_an_extra_buffer_keep_their_states_without_o
     ],
 )
 def test_the_backend_of_one_phase_can_set_the_page(flags, page):
-    assert judged(f"{LAZY} {flags}").configuration.page_size == page
+    assert judged(f"{LAZY} {flags}").configuration["page_size"] == page
 
 
 def test_pipeline_parallelism_turns_the_overlap_scheduler_off():
     plain = "sglang serve --model-path some/hybrid"
     assert judged(plain).verdict == "unsafe"
     parallel = judged(f"{plain} --pp-size 2")
-    assert parallel.verdict == "safe" and not parallel.configuration.overlap
-    assert parallel.configuration.strategy == "extra_buffer"
+    assert parallel.verdict == "safe" and not parallel.configuration["overlap"]
+    assert parallel.configuration["strategy"] == "extra_buffer"
 
 
 def test_that_lazy_slots_can_run_out_stands_beside_the_fix_to_them():

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from generators.check.session import Judging
-from generators.sglang.check import prompt_cuts
-from generators.sglang.check.fixes import changed
-from generators.sglang.launch.resolve import read_launch
+from generators.launch.launch import read_launch
+from generators.sglang.check import conditions
 from spec.sglang.releases import DESIGNS, RELEASES, design_named
 from spec.sglang.rules import cuts as rules
 
@@ -35,7 +34,7 @@ def finding(judgement, code="GP201"):
 
 def test_a_page_without_mixed_chunks_is_safe_with_a_warning_that_names_the_condition():
     judgement = judged(PAGE)
-    assert judgement.verdict == "safe" and set(judgement.readers.values()) == {"safe"}
+    assert judgement.verdict == "safe" and set(judgement.producers.values()) == {"safe"}
     assert rules.WHOLE_PROMPTS == -1 and severities(judgement) == {"warning"}
     message = finding(judgement).message
     assert "--enable-mixed-chunk" in message and "memory runs short" in message
@@ -45,12 +44,12 @@ def test_a_page_without_mixed_chunks_is_safe_with_a_warning_that_names_the_condi
 
 def test_with_mixed_chunks_it_is_an_error_and_the_fix_leaves_them_out():
     judgement = judged(MIXED)
-    assert judgement.verdict == judgement.readers["extend"] == "unsafe"
+    assert judgement.verdict == judgement.producers["extend"] == "unsafe"
     assert severities(judgement) == {"error"}
     assert finding(judgement).fix == {"flags": {"--enable-mixed-chunk": None}, "safe": True}
     assert finding(judgement).trace == (
-        "extend 1984 to 1984 (snapshot at 1984), extend 2047 to 4031 (snapshot at 3968), "
-        "extend 64 to 4095 (snapshot at 4095), finish on node 4032"
+        "prefill 1984 tokens (snapshot taken); prefill 2047 tokens (length 4031, snapshot at 3968); "
+        "prefill 64 tokens (length 4095, snapshot taken); finish: inserted at node 4032"
     )
 
 
@@ -109,7 +108,7 @@ def test_the_trace_shown_is_cut_where_the_scheduler_cuts(command, release):
             continue
         ends = prefixes(found.case.trace)
         off = [end for end in ends if end % c.page_size]
-        if found.severity == "error" and not prompt_cuts.mixes(design, launch):
+        if found.severity == "error" and not conditions.mixes(design, launch):
             assert not off
         for end in ends[:1]:
             assert end % c.page_size == 0  # the first piece of a prompt always ends on the page
@@ -130,7 +129,7 @@ def test_no_fix_computes_a_prompt_in_one_piece(command, release):
         for offered in (found.fix, found.upgrade):
             assert not offered or "-1" not in offered["flags"].values()
         if found.fix and found.fix["safe"]:
-            again = JUDGING.judge(design, launch.again(changed(launch, found.fix["flags"])), "x")
+            again = JUDGING.judge(design, launch.with_flags(found.fix["flags"]), "x")
             assert again.verdict == "safe"
 
 
@@ -145,7 +144,7 @@ def test_where_no_flags_help_the_release_that_does_is_named():
 
 def test_a_flag_is_left_out_where_it_stands(tmp_path):
     from generators.check import apply_fix
-    from generators.check.sources import Found, Reader
+    from generators.check.sources import Found, LaunchReader
 
     file = Path(tmp_path) / "a.sh"
     text = (
@@ -153,7 +152,7 @@ def test_a_flag_is_left_out_where_it_stands(tmp_path):
     )
     file.write_text(text)
     found = Found()
-    Reader({}, None).of_paths([file], found)
+    LaunchReader({}, None).of_paths([file], found)
     (target,) = found.targets
     gone = {"--enable-mixed-chunk": None, "--hicache-write-policy": None, "--page-size": "1"}
     edits = apply_fix.edits(target, gone, text)

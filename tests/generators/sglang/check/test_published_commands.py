@@ -9,7 +9,7 @@ import pytest
 from generators.check.session import Judging
 from generators.launch import formats
 from generators.launch.commands import launches
-from generators.sglang.launch.resolve import read_words
+from generators.launch.launch import read_words
 from spec.sglang.releases import design_named
 
 COMMANDS = tomllib.loads(
@@ -32,7 +32,7 @@ def test_there_are_a_hundred_and_enough_of_them_are_not_accepted():
 
 def verdict(judgement):
     """The verdict but for the slots, of which those derived by hand do not speak."""
-    others = {v for reader, v in judgement.readers.items() if reader not in ("slots", "flush")}
+    others = {v for reader, v in judgement.producers.items() if reader not in ("slots", "flush")}
     if judgement.verdict in ("rejected", "not_modelled"):
         return judgement.verdict
     return next((v for v in ("unsafe", "not_modelled") if v in others), "safe")

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from generators.common.errors import BadInput
+from generators.launch.launch import read_launch
 from generators.sglang.launch.models import facts_of_config, facts_of_name, models
-from generators.sglang.launch.resolve import read_launch
 
 
 def config(tmp_path, data):

@@ -20,12 +20,13 @@ from typing import Any
 
 from generators.cases.codes import Code
 from generators.common.processes import cores
-from generators.search.breadth_first import TraceSearch
 from generators.sglang.search.classify import code_of, is_wrong
 from generators.sglang.search.moves import NEVER_CHUNKED, Move
+from generators.sglang.search.request_life import RequestLife
 from spec.records import replace
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import PROPOSALS, RELEASES, Design, current, design_named
+from spec.sglang.proposals import PROPOSALS
+from spec.sglang.releases import RELEASES, Design, current, design_named
 from spec.sglang.rules import grids, lookup
 from spec.sglang.scheduler import PROMPT, VERIFY, Request, Scheduler, Write
 
@@ -35,7 +36,7 @@ class PlainTrace:
     """Events that end with a wrong checkpoint, each step and verify its own."""
 
     moves: tuple[Move, ...]
-    code: Code
+    kind: Code
     causes: frozenset[str]
 
     @property
@@ -130,7 +131,7 @@ class PlainSearch:
                 point = current(self.design.branching_point)
                 hits = range(self.page, end, self.page)
                 for told in sorted({int(point(grid, hit)) for hit in hits}):
-                    if lookup.is_told(told, r.length):
+                    if lookup.is_branching_point(told, r.length):
                         yield Move("extend", end, branching=told)
 
     def _ends(self, r: Request) -> Iterator[Move]:
@@ -210,13 +211,13 @@ def plain_traces(subject: Subject, most_states: int) -> tuple[list[PlainTrace], 
 def compared(subject: Subject, most_states: int) -> Compared:
     """The plain search of so many states against the search of orders, of no more events than its traces have."""
     left, tokens = plain_traces(subject, most_states)
-    classes, search = len(left), TraceSearch(subject.design, subject.c, mixes=subject.mixes)
+    classes, search = len(left), RequestLife(subject.design, subject.c, mixes=subject.mixes)
     longest = max((t.events for t in left), default=0)
     for events in range(1, longest + 1):
         if not left:
             break
         real = search.run(events).traces
-        left = [t for t in left if not any(t.code is r.code and r.causes <= t.causes for r in real)]
+        left = [t for t in left if not any(t.kind == r.kind and r.causes <= t.causes for r in real)]
     return Compared(tuple(left), tokens, classes)
 
 
@@ -224,7 +225,7 @@ def _least(found: list[PlainTrace]) -> list[PlainTrace]:
     """One trace, the first, of each code and set of causes that holds no smaller one."""
     kept: list[PlainTrace] = []
     for trace in sorted(found, key=lambda t: (len(t.causes), len(t.moves))):
-        if not any(f.code is trace.code and f.causes <= trace.causes for f in kept):
+        if not any(f.kind == trace.kind and f.causes <= trace.causes for f in kept):
             kept.append(trace)
     return kept
 
@@ -253,7 +254,7 @@ def main() -> int:
                 bounds[outcome.tokens] += 1
                 missed += bool(outcome.missed)
                 for trace in outcome.missed:
-                    print(seed, trace.code.id, sorted(trace.causes), trace.moves, flush=True)
+                    print(seed, trace.kind.id, sorted(trace.causes), trace.moves, flush=True)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
     print(f"{done} configurations, plain searches of up to {given.states} states")

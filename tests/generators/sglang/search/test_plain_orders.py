@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from generators.search.breadth_first import TraceSearch
 from generators.sglang.search.equivalence import numbers_of_a_life
+from generators.sglang.search.request_life import RequestLife
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import RELEASES, design_named
 from tests.generators.sglang.search.plain_orders import PlainSearch, Subject, compared, drawn
@@ -42,8 +42,8 @@ ONE_OR_MORE = Configuration(chunked_prefill_size=-1, overlap=False)
 
 
 def classes(design, c):
-    found = TraceSearch(design_named(design), c).run(5).traces
-    return {(t.code.id, "+".join(sorted(t.causes))) for t in found}
+    found = RequestLife(design_named(design), c).run(5).traces
+    return {(t.kind.id, "+".join(sorted(t.causes))) for t in found}
 
 
 def test_every_count_of_a_verify_is_tried_where_two_verifies_exceed_the_grid():
@@ -63,7 +63,7 @@ def test_one_draft_token_is_broken_by_less_than_two():
 
 
 def test_a_verify_of_the_first_period_is_told_from_one_that_no_label_before_the_start_can_come_of():
-    search = TraceSearch(design_named("sglang-0.5.21"), FIRST_PERIOD)
+    search = RequestLife(design_named("sglang-0.5.21"), FIRST_PERIOD)
     scheduler, period = search.scheduler, search.moves.period
     first, *later = (
         search.key(scheduler.verify(scheduler.extend(scheduler.admit(), 1 + n * period), 3), True)
@@ -91,8 +91,8 @@ def test_configurations_that_give_a_life_the_same_numbers_are_searched_alike():
     for name in (*RELEASES, *RELEASES):
         design = design_named(f"sglang-{name}")
         two = two_with_the_same_numbers(rng, design)
-        runs = [TraceSearch(design, c).run(3) for c in two]
-        first, second = ([(t.moves, t.code) for t in run.traces] for run in runs)
+        runs = [RequestLife(design, c).run(3) for c in two]
+        first, second = ([(t.moves, t.kind) for t in run.traces] for run in runs)
         assert first == second, (name, two)
 
 

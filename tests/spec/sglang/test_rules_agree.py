@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec import numbers
-from spec.sglang import checkpoints, configuration
+from spec.sglang import checkpoints, guards
 from spec.sglang.releases import DESIGNS
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, verify
 from spec.sglang.slot_buffer import Slots
@@ -24,8 +24,8 @@ GRID_RULES = (
     grids.checkpoint_grid,
     grids.track_grid,
     grids.track_interval,
-    configuration.chunk_and_page_fit,
-    configuration.interval_is_whole_configured_pages,
+    guards.chunk_and_page_fit,
+    guards.interval_is_whole_configured_pages,
 )
 # Rules of a grid and two depths, the second above the first.
 DEPTH_RULES = {
@@ -58,7 +58,7 @@ DEPTH_RULES = {
     "keeps_branching_point": lambda g, a, b: extend.keeps_branching_point(g, a, b, a + g),
     "longest_given": lambda g, a, b: lookup.longest_given(g, b),
     "branching_point": lambda g, a, b: lookup.branching_point(g, b),
-    "is_told": lambda g, a, b: lookup.is_told(b - g, a),
+    "is_branching_point": lambda g, a, b: lookup.is_branching_point(b - g, a),
     "label_within_the_key": lambda g, a, b: slots.label_within_the_key(a, b, g),
     "a_verify_may_cross": slots.a_verify_may_cross,
 }

@@ -1,4 +1,4 @@
-"""The second method: differences of consumed and booked tokens, Horn clauses, and the same events on integers."""
+"""The second method: drift of states, Horn clauses, and the same events on integers."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ import pytest
 from spec import candidates
 from spec.numbers import Number, both
 from spec.sglang.drift import model
-from spec.sglang.drift.model import READERS, Hanging, State, checkpoint, claim, hanging, system
+from spec.sglang.drift.model import PRODUCERS, Gap, State, checkpoint, claim, gap, system
 from spec.sglang.drift.verdict import judge
 from spec.sglang.releases import CURRENT, DESIGNS, design_named
 from spec.sglang.rules import grids
@@ -26,8 +26,8 @@ def right():
     return system(CURRENT)
 
 
-def test_every_reader_of_the_newest_release_hangs_its_states_on_their_nodes():
-    assert {hanging(CURRENT, reader) for reader in READERS} == {Hanging.ON_ITS_NODE}
+def test_every_producer_of_the_newest_release_inserts_states_at_nodes_of_their_depth():
+    assert {gap(CURRENT, producer) for producer in PRODUCERS} == {Gap.NONE}
 
 
 @pytest.mark.parametrize("design", [*list(DESIGNS.values())[4:], GUARDED], ids=lambda d: d.name)
@@ -36,7 +36,7 @@ def test_a_right_design_is_proved_under_ten_seeds(design):
 
 
 @pytest.mark.parametrize("release", list(DESIGNS)[:4])
-def test_a_release_whose_readers_miss_their_nodes_is_refuted_under_ten_seeds(release):
+def test_a_release_whose_producers_miss_their_nodes_is_refuted_under_ten_seeds(release):
     found = judge(DESIGNS[release], seeds=SEEDS)
     assert found.verdict == "refuted" and found.trace[-1].event == "donate"
 
@@ -53,26 +53,26 @@ def test_slots_that_are_overwritten_refute_the_newest_release():
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_what_is_not_shown_of_a_reader_really_happens(name):
-    for reader in READERS:
-        if hanging(DESIGNS[name], reader) is not Hanging.ON_ITS_NODE:
-            told = [claim(DESIGNS[name], reader, Hanging.ON_ITS_NODE, dcp) for dcp in (True, False)]
-            assert any(candidates.counterexample(t, t.parameters()) for t in told)
+def test_a_gap_that_is_not_excluded_really_occurs(name):
+    for producer in PRODUCERS:
+        if gap(DESIGNS[name], producer) is not Gap.NONE:
+            claims = [claim(DESIGNS[name], producer, Gap.NONE, dcp) for dcp in (True, False)]
+            assert any(candidates.counterexample(t, t.parameters()) for t in claims)
 
 
-@pytest.mark.parametrize("reader", [reader.name for reader in READERS])
-@pytest.mark.parametrize("way", [w for w in Hanging if w is not Hanging.ON_ITS_NODE])
-def test_one_reader_that_misses_is_enough(right, reader, way):
-    wrong = replace(right, events={**right.events, reader: checkpoint(way)})
+@pytest.mark.parametrize("producer", [producer.name for producer in PRODUCERS])
+@pytest.mark.parametrize("worst", [one for one in Gap if one is not Gap.NONE])
+def test_one_producer_with_a_gap_is_enough(right, producer, worst):
+    wrong = replace(right, events={**right.events, producer: checkpoint(worst)})
     assert spacer.decide(wrong).result == "sat"
     assert shortest_trace(wrong, State(page=2), range(0, 2), 4)
 
 
-def test_a_follower_adds_what_it_replays_to_what_it_was_given(right):
+def test_the_next_request_adds_its_drift_to_the_drift_it_was_given(right):
     def a_page_or_more(state):
         return both(state.known == 1, state.node >= state.page)
 
-    raw = {**right.events, "decode": checkpoint(Hanging.WITHIN_A_PAGE)}
+    raw = {**right.events, "decode": checkpoint(Gap.WITHIN_A_PAGE)}
     adds = replace(right, events=raw, harm=a_page_or_more)
     found = shortest_trace(adds, State(page=2), range(0, 2), 6)
     assert [s.event for s in found] == ["decode", "donate", "match", "decode", "donate"]
@@ -81,7 +81,7 @@ def test_a_follower_adds_what_it_replays_to_what_it_was_given(right):
     assert spacer.decide(replace(adds, events=alone)).result == "unsat"
 
 
-def test_an_evicted_node_gives_nothing():
+def test_an_evicted_node_is_not_matched():
     evicted, after = model.evict(State(page=2, known=1, node=1))
     assert evicted and not model.a_node_has_the_state_of_another_depth(after)
     allowed, _ = model.match(after)
@@ -98,7 +98,7 @@ def _multiplied(state, by):
     return by >= 2, replace(state, first=state.first * by, second=state.second * state.first + by)
 
 
-def test_a_limit_that_is_met_is_unknown():
+def test_a_limit_that_is_reached_makes_the_answer_unknown():
     hard = System(
         Pair,
         lambda s: both(s.first == 2, s.second == 3),

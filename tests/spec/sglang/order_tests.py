@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from tests.spec import test_inductions, test_scheduler, test_trace_runner
-from tests.spec.mutants import Mutant
+from tests.spec.sglang import test_inductions, test_scheduler, test_trace_runner
+from tests.spec.sglang.mutants import Mutant
 
 LIVES = 60
 

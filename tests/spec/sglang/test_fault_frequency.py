@@ -9,7 +9,8 @@ import pytest
 from generators.sglang.emit.stories import Story, donations
 from spec.sglang.configuration import Configuration
 from spec.sglang.fault_frequency import Traffic
-from spec.sglang.releases import design_named
+from spec.sglang.releases import CURRENT, design_named
+from spec.sglang.theorems.library import COMPLETED_SWAP
 
 MOST_STEPS = 9
 
@@ -45,9 +46,9 @@ def acted_out(traffic, design_name):
 
 @pytest.mark.parametrize("nothing_ahead", [0.0, 0.15, 0.6])
 @pytest.mark.parametrize("grid", [2, 3])
-def test_the_closed_form_is_what_the_rules_do_over_all_lives(grid, nothing_ahead):
+def test_the_closed_form_equals_the_rules_over_all_requests(grid, nothing_ahead):
     traffic = Traffic(grid, 1.5, nothing_ahead)
-    passing, wrong = acted_out(traffic, "sglang-0.5.23")
+    passing, wrong = acted_out(traffic, CURRENT.name)
     left_out = traffic.goes_on**MOST_STEPS
     assert passing == pytest.approx(traffic.passes_a_boundary, abs=left_out)
     assert wrong == pytest.approx(traffic.leaves_a_wrong_state, abs=left_out)
@@ -55,4 +56,4 @@ def test_the_closed_form_is_what_the_rules_do_over_all_lives(grid, nothing_ahead
 
 
 def test_the_proposed_swap_leaves_no_wrong_state():
-    assert acted_out(Traffic(3, 1.5, 0.15), "sglang-0.5.23+completed-swap")[1] == 0
+    assert acted_out(Traffic(3, 1.5, 0.15), COMPLETED_SWAP)[1] == 0

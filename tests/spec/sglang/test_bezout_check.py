@@ -11,7 +11,8 @@ import pytest
 from spec import bezout as bezout_module
 from spec.bezout import bezout, witnessed
 from spec.sglang.bezout_check import pairs, unwitnessed
-from spec.sglang.configuration import Configuration, chunk_and_page_fit
+from spec.sglang.configuration import Configuration
+from spec.sglang.guards import chunk_and_page_fit
 from spec.sglang.releases import CURRENT
 
 

@@ -1,8 +1,8 @@
 """A wrong rule is noticed: each one-line mutant of the rules is refuted by integers on which a theorem fails, each one of
 the order of events by a test.
 
-Run with ``pytest tests/spec/test_rule_mutations.py -s`` to see what the theorems are worth.  The mutants stand in
-`mutants.py`, what refutes each of them in `spec/sglang/theorems/refuted.json`; ``python -m tests.spec.refuting`` writes
+Run with ``pytest tests/spec/sglang/test_rule_mutations.py -s`` to see what the theorems are worth.  The mutants stand in
+`mutants.py`, what refutes each of them in `spec/sglang/theorems/refuted.json`; ``python -m tests.spec.sglang.refuting`` writes
 that file.  A mutant that is equivalent is shown to be so by the solver.
 """
 
@@ -11,11 +11,12 @@ from collections import Counter
 
 import pytest
 
+from spec import worth
 from spec.prove import shown
-from spec.sglang.theorems import LIBRARY, worth
-from tests.spec import refuting
-from tests.spec.mutants import EQUIVALENT, MODULES, OF_ORDERS, OF_RULES, behind
-from tests.spec.order_tests import TESTS, failing
+from spec.sglang.theorems import LIBRARY
+from tests.spec.sglang import refuting
+from tests.spec.sglang.mutants import EQUIVALENT, MODULES, OF_ORDERS, OF_RULES, behind
+from tests.spec.sglang.order_tests import TESTS, failing
 
 EVERY = (*OF_RULES, *OF_ORDERS, *(mutant for mutant, _ in EQUIVALENT))
 
@@ -25,7 +26,7 @@ def named(mutants):
 
 
 def test_each_mutant_of_a_rule_is_refuted_by_the_theorems_written_down(capsys):
-    found, written = refuting.of_theorems(), worth.refuters()
+    found, written = refuting.of_theorems(), worth.refuters(LIBRARY)
     assert found == {
         **{mutant.name: written[mutant.name] for mutant in OF_RULES},
         **{mutant.name: () for mutant, _ in EQUIVALENT},
@@ -37,7 +38,7 @@ def test_each_mutant_of_a_rule_is_refuted_by_the_theorems_written_down(capsys):
 
 @pytest.mark.parametrize("mutant", named(OF_ORDERS))
 def test_each_mutant_of_the_order_of_events_is_refuted_by_the_test_written_down(mutant):
-    by = worth.refuters()[mutant.name]
+    by = worth.refuters(LIBRARY)[mutant.name]
     assert len(by) == 1 and failing(mutant, by) == by
 
 
@@ -48,8 +49,8 @@ def test_a_mutant_is_equivalent(mutant, equivalence):
     assert mutant.code() and shown(equivalence)
 
 
-def test_what_is_written_down_is_of_the_mutants_and_theorems_there_are():
-    written = worth.refuters()
+def test_the_list_of_refuters_names_existing_mutants_theorems_and_tests():
+    written = worth.refuters(LIBRARY)
     assert list(written) == [mutant.name for mutant in (*OF_RULES, *OF_ORDERS)]
     refuters = {name for by in written.values() for name in by}
     assert refuters <= {theorem.id for theorem in LIBRARY} | set(TESTS)

@@ -18,7 +18,7 @@ from generators.search.user_design.load import read_design
 from generators.sglang.search.refusals import search_launches
 from spec.sglang.releases import Design, design_named
 
-FILE = Path(__file__).parents[2] / "recipes" / "faults" / "reports.toml"
+FILE = Path(__file__).parents[3] / "recipes" / "faults" / "reports.toml"
 RIGHT = "sglang-0.5.23+completed-swap"
 
 

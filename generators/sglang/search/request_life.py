@@ -1,4 +1,4 @@
-"""Searches the orders of events in one request's life for checkpoints that end wrong, the shortest first.
+"""One request's life as a model whose orders of events are searched for checkpoints that end wrong.
 
 States of the request that differ by a whole period of all grids, and in nothing else, are one: where no new state
 is left, every longer trace has been searched as well.
@@ -6,9 +6,7 @@ is left, every longer trace has been searched as well.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
 from generators.cases.codes import Code
@@ -19,37 +17,9 @@ from spec.sglang.checkpoints import Checkpoint
 from spec.sglang.releases import Design
 from spec.sglang.scheduler import PROMPT, VERIFY, Donation, Pass, Request, Scheduler, Write
 from spec.sglang.slot_buffer import UNWRITTEN
+from spec.transition_system import Run, Trace, Wrong, followed, shortest_traces
 
 NEVER = 1 << 62  # a depth (tokens) beyond all that a trace reaches
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Events that end with a wrong checkpoint, its code, and the special events it takes."""
-
-    moves: tuple[Move, ...]
-    code: Code
-    causes: frozenset[str]
-    checkpoint: Checkpoint
-    tokens: int
-
-
-@dataclass(frozen=True)
-class Found:
-    """The traces of one configuration; `events` searched through, `closed`: whether no longer one can add any.
-
-    `untried`: what can happen to a request and was not tried, in words.
-    """
-
-    traces: tuple[Trace, ...]
-    events: int
-    closed: bool
-    untried: tuple[str, ...] = ()
-
-    @property
-    def is_all(self) -> bool:
-        """Whether no order of any length is left that was not searched."""
-        return self.closed and not self.untried
 
 
 def _with_its_grids(design: Design, c: Any) -> Design:
@@ -76,19 +46,12 @@ class _Remembering(Scheduler):
         return self._known[asked]
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A request with how it came to be; whether it is the first one to finish, and to go on, as it does."""
+class RequestLife:
+    """What can happen to one request under a design and a configuration: a model whose states are requests.
 
-    request: Request
-    moves: tuple[Move, ...] = ()
-    causes: frozenset[str] = frozenset()
-    finishes: bool = True
-    goes: bool = True
-
-
-class TraceSearch:
-    """Breadth-first over the events of one request under a design and a configuration."""
+    `only_slots`: the moves are those that can make a difference to slots; `mixes`: whether a step may share its batch
+    with a chunk of another prompt.
+    """
 
     def __init__(self, design: Design, c: Any, only_slots: bool = False, mixes: bool = False):
         self.design, self.c = design, c
@@ -99,95 +62,68 @@ class TraceSearch:
 
     def run(
         self, most_events: int, wanted: Collection[Code] = (), most_traces: int | None = None
-    ) -> Found:
-        """The shortest trace of every code and set of causes, of at most so many events.
-
-        Where codes are `wanted`, it ends with the shortest traces of any of them; else once there are `most_traces`.
-        """
-        found: list[Trace] = []
-        frontier = [self._start(move) for move in self.moves.starts()]
-        self._reached: dict[Any, list[frozenset[str]]] = {}
-        events = 0
-
-        def is_enough() -> bool:
-            return any(f.code in wanted for f in found) or len(found) >= (most_traces or math.inf)
-
-        while frontier and events < most_events and not is_enough():
-            events += 1
-            following, wrong = [], []
-            for node in frontier:
-                for after in self._successors(node):
-                    donated = after.request.donated
-                    trace = self._trace(after) if donated else None
-                    if trace is not None:
-                        wrong.append(trace)
-                    elif after.moves[-1].event != "finish":
-                        after = replace(after, request=replace(after.request, donated=()))
-                        if not self._is_new(after.request, after.causes):
-                            continue
-                        finishes = bool(after.request.waiting) and self._is_new(
-                            self.key(after.request, True), after.causes
-                        )
-                        goes = self._is_new(self.key(after.request, False), after.causes)
-                        if finishes or goes:
-                            following.append(replace(after, finishes=finishes, goes=goes))
-            for trace in sorted(wrong, key=lambda t: (len(t.causes), t.tokens)):
-                if not any(f.code is trace.code and f.causes <= trace.causes for f in found):
-                    found.append(trace)
-            frontier = following
-        return Found(tuple(found), events, not frontier, self.moves.untried)
+    ) -> Run:
+        """The shortest trace of every code and set of special events; see `shortest_traces`."""
+        return shortest_traces(self, most_events, wanted, most_traces)
 
     def follow(self, moves: tuple[Move, ...]) -> Trace | None:
         """The trace up to the first wrong checkpoint of some events; None where there is none or they are impossible."""
-        node = _Node(self.scheduler.admit())
-        for move in moves:
-            if not move.is_possible(self.scheduler, node.request):
-                return None
-            request = replace(node.request, donated=())
-            node = self._after(replace(node, request=request), move)
-            if (trace := self._trace(node)) is not None:
-                return trace
+        return followed(self, moves)
+
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """What can happen to a request and is none of its moves, in words."""
+        return self.moves.untried
+
+    def start(self) -> Request:
+        """A request that is admitted with nothing to resume from."""
+        return self.scheduler.admit()
+
+    def starts(self) -> Iterator[tuple[tuple[Move, ...], Request]]:
+        """A request with nothing to resume from, and ones that resume where a node can have a state."""
+        for move in self.moves.starts():
+            start = self.start()
+            yield ((move,), self.apply(start, move)) if move.tokens else ((), start)
+
+    def ways(self, r: Request) -> Iterator[tuple[bool, Hashable]]:
+        """To finish, where a result is waited for, and to go on."""
+        if r.waiting:
+            yield True, self.key(r, True)
+        yield False, self.key(r, False)
+
+    def successors(self, r: Request, finishes: bool) -> Iterator[tuple[Move, Request]]:
+        """The finishes of a request, or all else that can come next."""
+        settled = self.scheduler.settled(r, finishes)
+        for move in self.moves.ends(r) if finishes else self.moves.after(r):
+            launches = finishes or move.event in ("verify", "decode")
+            yield move, move.apply(self.scheduler, settled if launches else r)
+
+    def special(self, r: Request, move: Move) -> str | None:
+        """What makes this event more than a request that runs alone from its first token to its end."""
+        return move.special(r)
+
+    def wrong(self, r: Request) -> Wrong | None:
+        """The first wrong one of the checkpoints just donated."""
+        for donation in r.donated:
+            if is_wrong(self.design, self.c, donation.checkpoint):
+                return Wrong(code_of(self.c, donation), donation.checkpoint, r.length)
         return None
 
-    def _start(self, move: Move) -> _Node:
-        start = _Node(self.scheduler.admit())
-        return self._after(start, move) if move.tokens else start
+    def judged(self, r: Request) -> Request:
+        """The request without its donations so far."""
+        return replace(r, donated=()) if r.donated else r
 
-    def _successors(self, node: _Node) -> Iterator[_Node]:
-        r = node.request
-        if node.finishes and r.waiting:
-            ended = self.scheduler.settled(r, True)
-            for move in self.moves.ends(r):
-                yield self._after(node, move, ended)
-        if node.goes:
-            settled = self.scheduler.settled(r, False)
-            for move in self.moves.after(r):
-                launches = move.event in ("verify", "decode")
-                yield self._after(node, move, settled if launches else r)
+    def is_end(self, move: Move) -> bool:
+        """A finish ends a request."""
+        return move.event == "finish"
 
-    def _after(self, node: _Node, move: Move, settled: Request | None = None) -> _Node:
-        """The node after an event; `settled`: its request with the results processed that come before that event."""
-        special = move.special(node.request)
-        causes = node.causes if special is None else node.causes | {special}
-        request = move.apply(self.scheduler, settled or node.request)
-        return _Node(request, (*node.moves, move), causes)
+    def is_possible(self, r: Request, move: Move) -> bool:
+        """Whether its lengths make sense for a request."""
+        return move.is_possible(self.scheduler, r)
 
-    def _trace(self, node: _Node) -> Trace | None:
-        """The trace to the first wrong one of the checkpoints just donated."""
-        for donation in node.request.donated:
-            checkpoint = donation.checkpoint
-            if is_wrong(self.design, self.c, checkpoint):
-                code = code_of(self.c, donation)
-                return Trace(node.moves, code, node.causes, checkpoint, node.request.length)
-        return None
-
-    def _is_new(self, key: Any, causes: frozenset[str]) -> bool:
-        """Whether no state like this one was reached before by the same special events, or by fewer."""
-        reached = self._reached.setdefault(key, [])
-        if any(known <= causes for known in reached):
-            return False
-        reached.append(causes)
-        return True
+    def apply(self, r: Request, move: Move) -> Request:
+        """The request after an event."""
+        return move.apply(self.scheduler, r)
 
     def key(self, r: Request, finishes: bool) -> Any:
         """What tells this state of a request from every other that goes on differently, or that finishes differently.

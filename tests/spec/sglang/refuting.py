@@ -1,6 +1,6 @@
 """Which theorems refute which mutant: a theorem is run with the mutant in place, at rows of integers that it speaks of.
 
-A theorem's rows are drawn the same every time.  `python -m tests.spec.refuting` writes what is found to
+A theorem's rows are drawn the same every time.  `python -m tests.spec.sglang.refuting` writes what is found to
 `spec/sglang/theorems/refuted.json`.
 """
 
@@ -15,12 +15,12 @@ from types import CodeType
 import numpy
 
 from generators.common.processes import cores
-from spec import candidates
+from spec import candidates, worth
 from spec.candidates import Batch, Columns
-from spec.sglang.theorems import LIBRARY, worth
+from spec.sglang.theorems import LIBRARY
 from spec.theorem import Theorem
-from tests.spec.mutants import EQUIVALENT, OF_ORDERS, OF_RULES, Mutant
-from tests.spec.order_tests import failing
+from tests.spec.sglang.mutants import EQUIVALENT, OF_ORDERS, OF_RULES, Mutant
+from tests.spec.sglang.order_tests import failing
 
 SEEDS, FURTHER_SEEDS, DRAWN = range(6), range(6, 30), 20_000
 HELD, ANY = 600, 100  # rows kept of a sample: of those where all hypotheses hold, and of any
@@ -117,7 +117,7 @@ def main() -> None:
     of_rules = of_theorems()
     every = {mutant.name: of_rules[mutant.name] for mutant in OF_RULES}
     every |= {mutant.name: failing(mutant) for mutant in OF_ORDERS}
-    worth.FILE.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
+    LIBRARY.refuted.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
     print(worth.summary(every, [theorem.id for theorem in LIBRARY]))
     print("refuted by nothing:", [name for name, by in every.items() if not by])
 

@@ -1,4 +1,4 @@
-"""A told trace is acted out pass by pass: what the scheduler would do, and nothing that a trace does not tell."""
+"""A trace is run pass by pass: all that the scheduler would do, and nothing that the trace does not contain."""
 
 import pytest
 
@@ -111,7 +111,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("events", "why"), BAD.values(), ids=BAD)
-def test_what_is_no_life_of_a_request_is_refused(events, why):
+def test_an_impossible_order_of_events_is_refused(events, why):
     with pytest.raises(BadTrace) as refused:
         acted(events)
     assert str(refused.value) == why
@@ -131,18 +131,18 @@ def test_a_step_that_shares_its_batch_with_a_chunk_writes_nothing():
 
 
 @pytest.mark.parametrize(("grammar", "donated"), [(False, [8]), (True, [])])
-def test_a_result_says_how_many_tokens_are_kept_and_the_call_who_ends_it(grammar, donated):
+def test_a_result_gives_the_kept_tokens_and_the_call_what_ended_the_request(grammar, donated):
     c = Configuration(
         mamba_track_interval=8, mamba_chunk_size=8, speculative_num_draft_tokens=3, overlap=False
     )
-    told = [Event("extend", 6, 6), Event("verify", 3, 9), Event("result", 1, 7)]
-    requests = acted([*told, Event("finish", 0, 7)], c, grammar=grammar)
+    events = [Event("extend", 6, 6), Event("verify", 3, 9), Event("result", 1, 7)]
+    requests = acted([*events, Event("finish", 0, 7)], c, grammar=grammar)
     checkpoints = [donation.checkpoint for donation in requests[-1].donated]
     assert [int(one.recorded) for one in checkpoints if one.saved] == donated
     assert len(requests) == 3
 
 
-def test_a_trace_tells_of_a_slot_that_cannot_be_had():
+def test_a_trace_can_contain_a_failed_allocation():
     c = Configuration(mamba_track_interval=8, mamba_chunk_size=8, strategy="extra_buffer_lazy")
     events = [PROMPT_OF_5, Event("allocation_failure", 0, 5), Event("decode", 3, 8)]
     assert NO_SLOT in (acted(events, c)[-1].slots.first, acted(events, c)[-1].slots.second)
@@ -153,9 +153,9 @@ def test_a_trace_tells_of_a_slot_that_cannot_be_had():
 
 
 @pytest.mark.parametrize(
-    ("tokens", "told", "wrote"), [(20, 8, 8), (20, 16, 16), (16, 16, 16), (12, 16, 8)]
+    ("tokens", "point", "wrote"), [(20, 8, 8), (20, 16, 16), (16, 16, 16), (12, 16, 8)]
 )
-def test_an_extend_that_wrote_another_state_than_its_own_was_told_to_keep_it(tokens, told, wrote):
+def test_an_extend_that_wrote_another_state_had_a_branching_point(tokens, point, wrote):
     c = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
-    (request,) = acted([Event("extend", tokens, tokens, snapshot_depth=told)], c)
+    (request,) = acted([Event("extend", tokens, tokens, snapshot_depth=point)], c)
     assert [write.state for write in request.writes] == [wrote]

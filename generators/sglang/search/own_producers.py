@@ -1,4 +1,4 @@
-"""Readers with a rule of a user's own, of which no period is known: they are looked at around the grids.
+"""Producers with a rule of a user's own, of which no period is known: they are looked at around the grids.
 
 Source of the lengths: a rule that speaks of its grid, of a page or of a verify can change there and nowhere else.
 """
@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy
 
-from generators.cases import codes
 from generators.cases.codes import Code
 from generators.cases.file_format import Event
+from generators.search.configurations import WrongCheckpoint
 from generators.search.user_design.load import own_rules
+from generators.sglang import codes
 from generators.sglang.search import producers
-from generators.sglang.search.producers import Found, PeriodReader, wrong_depths
+from generators.sglang.search.producers import GridProducer, wrong_depths
 from spec.numbers import Number, Truth, both, negation
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -55,7 +56,7 @@ def _verifies(design: Design, c: Any) -> Iterator[Lengths]:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a reader looks like at any lengths: its checkpoint, lengths worth a look, what else it can go wrong by."""
+    """What a producer looks like at any lengths: its checkpoint, lengths worth a look, what else it can go wrong by."""
 
     checkpoint: Callable[..., Checkpoint]
     least: Mapping[str, int]
@@ -72,33 +73,33 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class OwnClass:
-    """One way a reader with a rule of the user's own can go wrong."""
+    """One way a producer with a rule of the user's own can go wrong."""
 
-    reader: PeriodReader
+    producer: GridProducer
     code: Code
 
     @property
     def name(self) -> str:
         """The class in a case's name."""
-        return self.reader.name if self.code is self.reader.code else self.code.name
+        return self.producer.name if self.code is self.producer.code else self.code.name
 
     @property
     def least(self) -> Mapping[str, int]:
         """The lengths (tokens) that it depends on, each with its least value."""
-        return _KINDS[self.reader.name].least
+        return _KINDS[self.producer.name].least
 
     def matches(self, design: Design, c: Any, **lengths: Number) -> Truth:
         """Whether the checkpoint at these lengths (tokens) is wrong in this way."""
-        checkpoint = _KINDS[self.reader.name].checkpoint(design, c, **lengths)
+        checkpoint = _KINDS[self.producer.name].checkpoint(design, c, **lengths)
         wrong = both(self._possible(c, lengths), misplaced(design, c, checkpoint))
-        if self.reader.code is _KINDS[self.reader.name].of_the_state:
+        if self.producer.code is _KINDS[self.producer.name].of_the_state:
             return wrong
         right_state = checkpoint.state == checkpoint.recorded
-        of_the_grid = self.code is self.reader.code
+        of_the_grid = self.code is self.producer.code
         return both(wrong, right_state if of_the_grid else negation(right_state))
 
     def _possible(self, c: Any, lengths: Mapping[str, Number]) -> Truth:
-        possible = [self.reader.applies(c), *(lengths[n] >= low for n, low in self.least.items())]
+        possible = [self.producer.applies(c), *(lengths[n] >= low for n, low in self.least.items())]
         if "accepted" in lengths:
             possible.append(lengths["accepted"] <= c.speculative_num_draft_tokens)
         return both(*possible)
@@ -106,7 +107,7 @@ class OwnClass:
     def shortest(self, design: Design, c: Any, size: int) -> tuple[numpy.ndarray, list[Lengths]]:
         """For each of `size` configurations which of the candidates (-1: none) is the shortest to go wrong; these."""
         best, ends = numpy.full(size, -1), numpy.zeros(size, dtype=object)
-        candidates = list(_KINDS[self.reader.name].candidates(design, c))
+        candidates = list(_KINDS[self.producer.name].candidates(design, c))
         for index, lengths in enumerate(candidates):
             hit = numpy.broadcast_to(self.matches(design, c, **lengths), (size,)).astype(bool)
             end = numpy.broadcast_to(sum(lengths.values()), (size,))
@@ -114,9 +115,9 @@ class OwnClass:
             best[better], ends[better] = index, end[better]
         return best, candidates
 
-    def find(self, design: Design, c: Any, lengths: Mapping[str, int]) -> Found:
+    def find(self, design: Design, c: Any, lengths: Mapping[str, int]) -> WrongCheckpoint:
         """The trace and depths of the checkpoint at these lengths."""
-        checkpoint = _KINDS[self.reader.name].checkpoint(design, c, **lengths)
+        checkpoint = _KINDS[self.producer.name].checkpoint(design, c, **lengths)
         node, state = int(node_of(design, c, checkpoint)), int(checkpoint.state)
         end = sum(lengths.values())
         before = lengths.get("pre", 1)
@@ -127,21 +128,21 @@ class OwnClass:
             Event(event, end - before, end, snapshot_depth=state),
             Event("finish", 0, end, node_depth=node),
         )
-        return Found("misplaced", trace, wrong_depths(checkpoint, node))
+        return WrongCheckpoint("misplaced", trace, wrong_depths(checkpoint, node))
 
 
 def own_classes(design: Design) -> list[OwnClass]:
-    """Every way in which a reader that a rule of the user's own decides can go wrong."""
+    """Every way in which a producer that a rule of the user's own decides can go wrong."""
     own = set(own_rules(design))
     return [
-        OwnClass(reader, code)
-        for reader in producers.PERIOD_READERS
-        if not own.isdisjoint(reader.rests_on)
-        for code in dict.fromkeys((reader.code, _KINDS[reader.name].of_the_state))
+        OwnClass(producer, code)
+        for producer in producers.GRID_PRODUCERS
+        if not own.isdisjoint(producer.rests_on)
+        for code in dict.fromkeys((producer.code, _KINDS[producer.name].of_the_state))
     ]
 
 
-def with_a_period(design: Design) -> list[PeriodReader]:
-    """The readers that the design's grids decide: those of whose other rules none is a user's own."""
+def with_a_period(design: Design) -> list[GridProducer]:
+    """The producers that the design's grids decide: those of whose other rules none is a user's own."""
     own = set(own_rules(design))
-    return [reader for reader in producers.PERIOD_READERS if own.isdisjoint(reader.rests_on)]
+    return [producer for producer in producers.GRID_PRODUCERS if own.isdisjoint(producer.rests_on)]

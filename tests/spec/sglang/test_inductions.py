@@ -22,15 +22,15 @@ from spec.sglang.rules.slots import NO_DEPTH
 from spec.sglang.scheduler import NOTHING, PROMPT, STEP, VERIFY, Pass, Request, Scheduler
 from spec.sglang.slot_buffer import NO_SLOT, Slots
 from spec.sglang.theorems import LIBRARY
-from spec.sglang.theorems import life as theorems
-from spec.sglang.theorems import slots_lazy_verify as lazy_theorems
+from spec.sglang.theorems import slot_invariants as forms
+from spec.sglang.theorems.library import COMPLETED_SWAP
 from spec.theorem import Theorem
 
 Values = dict[str, int]
 
 
 def _eager(slots: Slots) -> Values:
-    """The parameters of `theorems.eager` that say these slots."""
+    """The parameters of `forms.eager` that say these slots."""
     return {
         "next_entry": slots.next,
         "label": slots.label,
@@ -43,7 +43,7 @@ def _eager(slots: Slots) -> Values:
 
 
 def _single(slots: Slots) -> Values:
-    """Those of `theorems.single`."""
+    """Those of `forms.single`."""
     return {
         "label": slots.label,
         "previous": slots.previous,
@@ -59,7 +59,7 @@ def _held(slots: Slots) -> bool:
 
 
 def _lazy(slots: Slots) -> Values:
-    """Those of `theorems.lazy`."""
+    """Those of `forms.lazy`."""
     return {
         "next_entry": slots.next,
         "second": int(_held(slots)),
@@ -72,7 +72,7 @@ def _lazy(slots: Slots) -> Values:
 
 
 def _between_verifies(slots: Slots) -> Values:
-    """Those of `lazy_verifies.between_verifies`."""
+    """Those of `forms.between_verifies`."""
     return {
         "next_entry": slots.next,
         "second": int(_held(slots)),
@@ -83,7 +83,7 @@ def _between_verifies(slots: Slots) -> Values:
 
 
 def _holding(slots: Slots) -> Values:
-    """Those of `theorems.holding`."""
+    """Those of `forms.holding`."""
     return {
         "next_entry": slots.next,
         "kept_entry": slots.kept,
@@ -96,11 +96,11 @@ def _holding(slots: Slots) -> Values:
 
 
 FORMS: dict[Callable[..., Slots], Callable[[Slots], Values]] = {
-    theorems.eager: _eager,
-    theorems.single: _single,
-    theorems.lazy: _lazy,
-    theorems.holding: _holding,
-    lazy_theorems.between_verifies: _between_verifies,
+    forms.eager: _eager,
+    forms.single: _single,
+    forms.lazy: _lazy,
+    forms.holding: _holding,
+    forms.between_verifies: _between_verifies,
 }
 
 
@@ -108,54 +108,59 @@ def _of(name: str, form: Callable[..., Slots]) -> tuple[Theorem, Callable[..., S
     return LIBRARY[name], form
 
 
-_VERIFIES = lazy_theorems.between_verifies
+_VERIFIES = forms.between_verifies
 # The theorem that covers an event, and how it says the slots: of eager slots, of lazy ones, without overlap.
 PROMPT_LAUNCHED = (
-    _of("a_prompts_launch_keeps_the_eager_invariant", theorems.eager),
-    _of("a_prompts_launch_keeps_the_lazy_invariant", theorems.lazy),
-    _of("a_prompt_without_overlap_keeps_its_label_true_and_donates_its_own_state", theorems.single),
+    _of("a_prompts_launch_keeps_the_eager_invariant", forms.eager),
+    _of("a_prompts_launch_keeps_the_lazy_invariant", forms.lazy),
+    _of("a_prompt_without_overlap_keeps_its_label_true_and_donates_its_own_state", forms.single),
 )
 STEP_LAUNCHED = (
-    _of("a_launch_of_an_eager_step_keeps_the_invariant", theorems.eager),
-    _of("a_launch_of_a_lazy_step_keeps_the_invariant", theorems.lazy),
+    _of("a_launch_of_an_eager_step_keeps_the_invariant", forms.eager),
+    _of("a_launch_of_a_lazy_step_keeps_the_invariant", forms.lazy),
     None,
 )
 MIXED_STEP_LAUNCHED = _of(
-    "a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant", theorems.lazy
+    "a_launch_of_a_lazy_step_in_a_mixed_batch_keeps_the_invariant", forms.lazy
 )
 STEP_COMPLETED = (
-    _of("a_result_of_an_eager_step_keeps_the_invariant", theorems.eager),
-    _of("a_result_of_a_lazy_step_keeps_the_invariant", theorems.lazy),
-    _of("a_step_without_overlap_keeps_its_label_true", theorems.single),
+    _of("a_result_of_an_eager_step_keeps_the_invariant", forms.eager),
+    _of("a_result_of_a_lazy_step_keeps_the_invariant", forms.lazy),
+    _of("a_step_without_overlap_keeps_its_label_true", forms.single),
 )
 VERIFIES = (
-    _of("an_overlapped_verify_keeps_the_label_true_if_no_two_in_a_row_cross", theorems.eager),
-    _of("an_overlapped_lazy_verify_keeps_the_invariant_if_no_two_in_a_row_cross", _VERIFIES),
+    _of(
+        "an_overlapped_verify_keeps_the_label_true_unless_two_in_a_row_cross_the_grid", forms.eager
+    ),
+    _of(
+        "an_overlapped_lazy_verify_keeps_the_invariant_unless_two_in_a_row_cross_the_grid",
+        _VERIFIES,
+    ),
     _of(
         "a_verify_without_overlap_keeps_its_label_true_if_no_dropped_token_is_on_the_grid",
-        theorems.single,
+        forms.single,
     ),
 )
 PROMPT_COMPLETED = (
     _of(
         "a_prompts_result_keeps_the_eager_invariant_and_donates_its_own_state",
-        theorems.eager,
+        forms.eager,
     ),
-    _of("a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state", theorems.lazy),
+    _of("a_prompts_result_keeps_the_lazy_invariant_and_donates_its_own_state", forms.lazy),
     None,
 )
 PROMPT_BEFORE_A_LAZY_VERIFY = _of(
     "a_prompts_result_keeps_the_invariant_of_lazy_verifies_and_donates_its_own_state", _VERIFIES
 )
 FINISH = (
-    _of("an_eager_finish_donates_the_state_of_its_label", theorems.eager),
-    _of("a_lazy_finish_donates_the_state_of_its_label", theorems.holding),
-    _of("a_finish_without_overlap_donates_the_state_of_its_label", theorems.single),
+    _of("an_eager_finish_donates_the_state_of_its_label", forms.eager),
+    _of("a_lazy_finish_donates_the_state_of_its_label", forms.holding),
+    _of("a_finish_without_overlap_donates_the_state_of_its_label", forms.single),
 )
 VERIFIED_END = (
     _of(
-        "a_verify_that_finishes_donates_the_state_of_a_label_if_no_two_in_a_row_cross",
-        theorems.eager,
+        "a_verify_that_finishes_donates_a_labelled_state_unless_two_in_a_row_cross_the_grid",
+        forms.eager,
     ),
     _of("a_lazy_verify_that_finishes_donates_the_state_of_the_label_before", _VERIFIES),
     None,
@@ -194,12 +199,12 @@ class NotCovered(AssertionError):
 
 def misfit(theorem: Theorem, form, design, c, slots: Slots, lengths: Values) -> str | None:
     """Why a theorem does not take these slots, or None; a conclusion that fails is a misfit as well."""
-    said = {key: int(value) for key, value in FORMS[form](slots).items()}
-    if fixed := set(said) - set(theorem.lengths):
+    numbers = {key: int(value) for key, value in FORMS[form](slots).items()}
+    if fixed := set(numbers) - set(theorem.lengths):
         return f"it fixes {fixed}"
-    if replace(form(**said), donates=slots.donates) != slots:
+    if replace(form(**numbers), donates=slots.donates) != slots:
         return "it has no such slots"
-    return unfit(theorem, design, c, {**said, "donates": int(slots.donates), **lengths})
+    return unfit(theorem, design, c, {**numbers, "donates": int(slots.donates), **lengths})
 
 
 def unfit(theorem: Theorem, design, c, lengths: Values) -> str | None:
@@ -332,7 +337,7 @@ class Watched(Scheduler):
 
     def in_flight(self, one: Pass) -> int:
         """The depth of the checkpoint that a verify writes (0: none)."""
-        return int(theorems.in_flight(self.verify_grid, one.start, tokens(one)))
+        return int(forms.boundary_of_verify(self.verify_grid, one.start, tokens(one)))
 
     def _covers_without_overlap(self, done: Pass, retained: int | None = None) -> None:
         """The launch of a pass and its result, between which there is nothing."""
@@ -381,7 +386,7 @@ class Watched(Scheduler):
         self.covers(*self._of_kind(VERIFIED_END), before.slots, **lengths)
 
 
-SWAPS_RIGHT = ("sglang-0.5.22+completed-swap", "sglang-0.5.23+completed-swap")
+SWAPS_RIGHT = ("sglang-0.5.22+completed-swap", COMPLETED_SWAP)
 KINDS = (
     {"strategy": "extra_buffer", "overlap": True},
     {"strategy": "extra_buffer", "overlap": False},
@@ -490,7 +495,7 @@ def test_the_released_swap_reaches_states_that_no_theorem_takes():
     with pytest.raises(
         NotCovered, match="a_result_of_an_eager_step_keeps_the_invariant: it is false"
     ):
-        random_lives(31, ORDERS, ("sglang-0.5.23",))
+        random_lives(31, ORDERS, (CURRENT.name,))
 
 
 def test_a_finish_needs_a_key_that_has_all_that_is_completed():
@@ -586,8 +591,8 @@ class WatchedTree(Tree):
 
 
 RESUMED = (
-    "without_dcp_a_prompt_that_is_cut_on_a_page_hangs_its_state_on_the_node_of_its_depth",
-    "under_dcp_a_prompt_that_is_cut_anywhere_hangs_its_state_on_the_node_of_its_depth",
+    "without_dcp_a_prompt_that_is_cut_on_a_page_is_inserted_at_the_depth_of_its_state",
+    "under_dcp_a_prompt_that_is_cut_anywhere_is_inserted_at_the_depth_of_its_state",
 )
 
 

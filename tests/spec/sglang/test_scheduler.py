@@ -13,6 +13,7 @@ from spec.sglang.configuration import Configuration
 from spec.sglang.releases import CURRENT, design_named
 from spec.sglang.scheduler import PROMPT, STEP, VERIFY, Pass, Request, Scheduler, as_few_as_accept
 from spec.sglang.slot_buffer import NO_SLOT, UNWRITTEN
+from spec.sglang.theorems.library import COMPLETED_SWAP
 
 EAGER = Configuration(mamba_track_interval=8, mamba_chunk_size=8)
 SYNCHRONOUS = replace(EAGER, overlap=False)
@@ -94,10 +95,10 @@ def test_a_chunk_donates_its_checkpoint_before_the_next_chunk_is_launched():
     assert given(second) == [(8, 8)] and ends(second) == [14] and second.length == 14
 
 
-def test_a_prompt_keeps_the_state_that_it_is_told_to_keep():
+def test_a_prompt_keeps_the_state_of_its_branching_point():
     s = scheduler()
-    told = s.extend(s.admit(), 20, branching=8)
-    assert [w.state for w in told.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [
+    kept = s.extend(s.admit(), 20, branching=8)
+    assert [w.state for w in kept.writes] == [8] and [w.state for w in prompted(s, 20).writes] == [
         16
     ]
 
@@ -120,7 +121,7 @@ def test_a_state_that_was_donated_is_no_longer_the_requests():
 
 
 def test_a_write_is_noted_where_the_step_wrote():
-    s = scheduler(EAGER, "sglang-0.5.23+completed-swap")
+    s = scheduler(EAGER, COMPLETED_SWAP)
     r = s.decode(prompted(s, 5), 25)
     assert [(w.by.kind, w.by.entry, w.state) for w in r.writes] == [
         *((STEP, 0, 8), (STEP, 1, 16), (STEP, 0, 24))
@@ -135,7 +136,7 @@ def test_only_steps_that_write_label_or_swap_are_launched_one_by_one():
 
 @pytest.mark.parametrize("c", [EAGER, SYNCHRONOUS, LAZY])
 def test_steps_that_are_passed_over_change_nothing(c):
-    s = scheduler(c, "sglang-0.5.23+completed-swap")
+    s = scheduler(c, COMPLETED_SWAP)
     at_once, by_one = prompted(s, 9), prompted(s, 9)
     at_once = s.decode(at_once, 31)
     while by_one.length < 31:
@@ -223,7 +224,7 @@ def test_the_stop_token_is_in_the_key_of_a_verified_request():
     assert s.finish(misses, 3).donated[-1].checkpoint.key_length == 8
 
 
-def test_a_grammar_keeps_no_more_than_it_says():
+def test_a_grammar_keeps_no_more_tokens_than_given():
     s = scheduler(SPECULATIVE)
     r = verified(s, 6)
     assert given(s.finish(r, 2, grammar=True)) == [(8, 8)]
@@ -303,7 +304,7 @@ def test_a_prompt_without_a_checkpoint_leaves_what_a_step_wrote():
 
 @pytest.mark.parametrize("c", [EAGER, SYNCHRONOUS, LAZY])
 def test_a_step_in_a_mixed_batch_writes_nothing_and_its_result_does_nothing(c):
-    s = scheduler(c, "sglang-0.5.23+completed-swap")
+    s = scheduler(c, COMPLETED_SWAP)
     r = s.mixed_batch(s.decode(prompted(s, 5), 7))
     mixed = s.decode(r, 8)
     assert mixed.waiting[-1].mixed and not mixed.mixes and mixed.writes == ()

@@ -1,0 +1,66 @@
+"""The launches of SGLang that a release refuses, and those, or their producers, that no rule models."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from generators.check.findings import Remark
+from generators.launch.launch import Launch
+from generators.sglang import codes
+from generators.sglang.launch.flags import spelling_of
+from generators.sglang.launch.resolve import Beyond
+from spec.engine import Guard
+from spec.sglang.configuration import Configuration
+from spec.sglang.releases import Design
+
+
+def refused_by(design: Design, c: Configuration) -> list[Guard]:
+    """The start-up guards of a release that do not accept the configuration."""
+    return [guard for guard in design.guards if not guard.accepts(c)]
+
+
+def refusals(design: Design, launch: Launch) -> Iterator[Remark]:
+    """Why the release refuses to start with a launch, if it does."""
+    if launch.unmodelled:
+        return
+    for guard in refused_by(design, launch.configuration):
+        of_strategy = guard.name in codes.CANNOT_START.guards
+        code = codes.CANNOT_START if of_strategy else codes.REJECTED
+        yield Remark(code, f"the release refuses to start: {guard.demands}")
+    if launch.facts.refused:
+        yield Remark(codes.CANNOT_START, f"the server does not start: {launch.facts.refused}")
+
+
+def not_modelled(design: Design, launch: Launch) -> str | None:
+    """Why no rule says what the release does with a launch; None where the rules do."""
+    if launch.unmodelled is None and launch.configuration.strategy == "no_buffer":
+        return "not checked: gridproof does not model the no_buffer strategy yet"
+    return launch.unmodelled
+
+
+def keeps_checkpoints(launch: Launch) -> bool:
+    """Whether a launch keeps any checkpoints."""
+    return launch.facts.radix_cache and launch.facts.model.recurrent is not False
+
+
+def concerned(launch: Launch, beyond: Beyond) -> list[str]:
+    """The producers that a flag takes out of the model in this launch."""
+    return [p for p in beyond.producers if p != "verify" or launch.configuration.speculates]
+
+
+def remarks(design: Design, launch: Launch, broken: Collection[str]) -> Iterator[Remark]:
+    """The flags that reach what no rule models, and the producers that they concern."""
+    for beyond in () if launch.unmodelled else launch.facts.beyond:
+        left = [p for p in concerned(launch, beyond) if p not in broken]
+        if left:
+            flag, named = spelling_of(beyond.field), " and ".join(left)
+            message = (
+                f"not checked: {named}, because gridproof does not model {flag} ({beyond.why})"
+            )
+            yield Remark(codes.NOT_MODELLED, message, about=(beyond.field,))
+
+
+def producers(launch: Launch) -> tuple[str, ...]:
+    """The producers of checkpoints that a launch has though it is not judged."""
+    beyond = (p for flag in launch.facts.beyond for p in concerned(launch, flag))
+    return tuple(dict.fromkeys(("decode", "extend", "slots", "flush", *beyond)))

@@ -1,0 +1,43 @@
+"""What reading a launch of SGLang takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from generators.engines import Launching
+from generators.launch.formats.base import Format
+from generators.launch.words import Word
+from generators.sglang.launch import flags, resolve
+
+
+class _Launching(Launching):
+    modules = ("sglang.launch_server", "sglang_router.launch_server", "dynamo.sglang")
+    commands = (("sglang", "serve"),)
+    scripts = ("launch_server.py",)
+    hints = (
+        *("server_args=", "page[-_]size", "dcp[-_]size", "mamba[-_]", "chunked[-_]prefill"),
+        *("radix[-_]cache", "disable[-_]overlap", "mem[-_]fraction", "draft[-_]tokens"),
+    )
+    settable = resolve.SETTABLE
+    value_of = staticmethod(resolve.value_of)
+    field_of = staticmethod(flags.field_of)
+    is_its_own = staticmethod(flags.is_sglang_only)
+    only_flags = staticmethod(flags.only_flags)
+    resolve = staticmethod(resolve.resolve)
+
+    @property
+    def formats(self) -> Sequence[Format]:
+        from generators.sglang.launch.start_log import StartLog
+
+        return (StartLog(),)
+
+    def with_files(self, words: Sequence[Word], folder: Path) -> Sequence[Word]:
+        if not any(word.text == flags.CONFIG for word in words):
+            return words
+        from generators.sglang.launch.config_file import with_settings
+
+        return with_settings(words, folder)
+
+
+PART = _Launching()
