@@ -13,7 +13,7 @@ import pytest
 
 from generators.cases import codes
 from generators.emit import write
-from generators.search.user_design.load import rules, switches
+from generators.sglang.search.design_rules import Rules
 from generators.sglang.search.public_reports import count, faults, unstated
 from gridproof import cli, docs_pages
 from spec.sglang.fault_frequency import Traffic
@@ -157,9 +157,11 @@ def test_the_rules_that_a_design_file_may_give_are_listed_with_what_they_take(ro
     for names, takes in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `([^`]+)` \|", text, re.MULTILINE):
         listed |= dict.fromkeys(re.findall(r"\w+", names), takes)
     assert listed.pop("guard_NAME") == "c"
-    own = {name: ", ".join(inspect.signature(rule).parameters) for name, rule in rules().items()}
+    own = {
+        name: ", ".join(inspect.signature(rule).parameters) for name, rule in Rules.rules.items()
+    }
     assert listed == own
-    assert all(f"`{name}`" in text for name in switches())
+    assert all(f"`{name}`" in text for name in Rules.switches)
 
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
