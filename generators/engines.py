@@ -194,7 +194,7 @@ class Checking(Protocol):
         return 1
 
     def summary(self, judgement: Judgement) -> Iterable[str]:
-        """The configuration of a judgement and the lengths that follow from it, as lines for a reader."""
+        """The configuration of a judgement and the lengths that follow from it, as lines of text."""
         return ()
 
 
