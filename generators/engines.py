@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spec import engine as registry
@@ -53,6 +54,24 @@ class DesignRules(Protocol):
         self, base: Any, name: str, changes: Mapping[str, Any], guards: tuple[Guard, ...]
     ) -> Any:
         """A design with these rules, switches and guards in place of its own, named after the file."""
+
+
+class NoRules(DesignRules):
+    """For an engine in whose designs a user's file can put no rule."""
+
+    rules: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+    truths: frozenset[str] = frozenset()
+    switches: tuple[str, ...] = ()
+
+    def of(self, design: Any) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def changed(
+        self, base: Any, name: str, changes: Mapping[str, Any], guards: tuple[Guard, ...]
+    ) -> Any:
+        """The design as it is: there is nothing to change."""
+        return base
 
 
 class Searching(Protocol):

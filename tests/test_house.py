@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -11,7 +13,24 @@ import pytest
 from spec.engine import PACKAGES, engine
 
 ROOT = Path(__file__).parents[1]
-FLOORS = ("spec", "generators", "gpu_checks", "gridproof")
+# Each floor may use those that it names.
+MAY_USE = {
+    "spec": {"spec"},
+    "generators": {"spec", "generators"},
+    "gpu_checks": {"spec", "gpu_checks"},
+    "gridproof": {"spec", "generators", "gpu_checks", "gridproof"},
+}
+FLOORS = tuple(MAY_USE)
+# Packages that are slow to import, and where they may be.
+ONLY_IN = {
+    "z3": ("spec/smt", "spec/prove.py"),
+    "cvc5": ("spec/smt/cvc5_solver.py",),
+    "torch": ("gpu_checks",),
+    "transformers": ("gpu_checks/models",),
+    "jinja2": ("generators", "gridproof"),
+}
+# What an emitted test imports runs beside the engine, with whatever the engine imports.
+DRIVERS = "drivers"
 # The jobs of `generators` and `engines.py`, from the ground up: each may import those that it names.
 MAY_IMPORT = {
     "common": set(),
@@ -72,6 +91,15 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def all_imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports, those for types alone included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
 def room(module: str) -> str | None:
     """The room of `generators` that a module lies in."""
     parts = module.split(".")
@@ -92,6 +120,23 @@ def arrows() -> dict[tuple[str, str], set[str]]:
             ):
                 found.setdefault((here, there), set()).add(place(path))
     return found
+
+
+@pytest.mark.parametrize("path", sources(*FLOORS), ids=place)
+def test_imports_point_downwards(path):
+    floor = path.relative_to(ROOT).parts[0]
+    for module in imported(path):
+        if (top := module.split(".")[0]) in FLOORS:
+            assert top in MAY_USE[floor], f"{place(path)} imports {module}, which stands above it"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in sources(*FLOORS) if p.parent.name != DRIVERS], ids=place
+)
+def test_slow_packages_stay_in_their_room(path):
+    for module in all_imported(path):
+        rooms = ONLY_IN.get(module.split(".")[0])
+        assert rooms is None or place(path).startswith(rooms), f"{place(path)} imports {module}"
 
 
 def test_the_jobs_import_one_another_in_one_direction():
@@ -176,3 +221,29 @@ def test_nothing_outside_an_engines_folders_spells_what_is_the_engines(name, pat
     pattern = words_of(name)
     found = {f"line {line}: {text[:60]!r}" for line, text in spelled(path) if pattern.search(text)}
     assert not found, f"{place(path)}: {'; '.join(sorted(found))}"
+
+
+def loaded_by(statement):
+    code = f"import sys; {statement}; print(*sorted(m.split('.')[0] for m in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import spec.sglang.rules.extend, spec.sglang.releases, spec.sglang.checkpoints",
+        "import gridproof.cli",
+        "import generators.search.configurations, generators.check.verdict, generators.sglang.launch.resolve",
+        "import generators.emit.write",
+        "import gridproof.commands.replay, gpu_checks.choices, gpu_checks.__main__",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(statement):
+    assert not loaded_by(statement) & {"z3", "torch", "cvc5", "pytest", "hypothesis"}
+
+
+def test_proving_needs_neither_torch_nor_cvc5():
+    assert not loaded_by("import spec.prove, spec.sglang.theorems") & {"torch", "cvc5"}

@@ -12,14 +12,16 @@ from typing import Any
 from generators.cases.codes import codes
 from generators.cases.domain import engine_of_names
 from generators.common.errors import BadInput, NothingToDo, read_text
-from spec.engine import engine
+from generators.schemas import case_schema, domain_schema
+from spec.engine import UnknownDesign, engine
 
-SCHEMA = "gridproof/cases/1"
+SCHEMA = "gridproof/cases/2"
+FIRST = "gridproof/cases/1"  # read as well: it has the same fields, and one engine
 
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a trace; `tokens` it adds, `seq_len` after it, depths in tokens."""
+    """One event of a trace; `tokens` it adds, `seq_len` after it, depths in tokens; `request`: whose, if there are several."""
 
     event: str
     tokens: int
@@ -27,6 +29,14 @@ class Event:
     snapshot_depth: int | None = None
     slot: int | None = None
     node_depth: int | None = None
+    request: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The event as JSON."""
+        data = asdict(self)
+        if self.request is None:
+            del data["request"]
+        return data
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ class Case:
     outcome: str
     configuration: dict[str, Any]
     trace: tuple[Event, ...]
-    depths: dict[str, int | None]
+    depths: dict[str, Any]
     klass: dict[str, Any]
     members: int | None = None
 
@@ -50,7 +60,7 @@ class Case:
     def document(self) -> dict[str, Any]:
         """The case as JSON."""
         data = asdict(self)
-        data["trace"] = [asdict(event) for event in self.trace]
+        data["trace"] = [event.document() for event in self.trace]
         data["class"] = data.pop("klass")
         return data
 
@@ -98,21 +108,37 @@ def _case(data: dict[str, Any]) -> Case:
     return Case(**others, trace=trace, klass=data["class"])
 
 
-def _validate(data: Any, where: str) -> None:
-    """Hold a document against the published schema of case files; the first thing wrong is the sentence."""
+def _validate(data: Any, schema: Any, where: str, within: tuple[Any, ...] = ()) -> None:
+    """Compare a part of a document with a schema; the first difference is the sentence."""
     import jsonschema
 
-    schema = (
-        resources.files("generators.schemas").joinpath("cases-1.json").read_text(encoding="utf-8")
-    )
     try:
-        jsonschema.Draft202012Validator(json.loads(schema)).validate(data)
+        jsonschema.Draft202012Validator(schema).validate(data)
     except jsonschema.ValidationError as error:
-        place = "/".join(str(p) for p in error.absolute_path) or "the document"
+        place = "/".join(map(str, (*within, *error.absolute_path))) or "the document"
         message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
         raise BadInput(f"{where}: not a file of {SCHEMA}: {place}: {message}") from None
     except RecursionError:
         raise BadInput(f"{where}: not a file of {SCHEMA}: nested too deeply") from None
+
+
+def _check(data: dict[str, Any], where: str) -> None:
+    """Compare a document with the published schemas: of case files, and of the fields of its engine."""
+    name = "cases-1.json" if data["schema"] == FIRST else "cases-2.json"
+    text = resources.files("generators.schemas").joinpath(name).read_text(encoding="utf-8")
+    _validate(data, json.loads(text), where)
+    found = engine_of_names({"design": data["design"]})
+    try:
+        model = engine(found)
+    except UnknownDesign as error:
+        raise BadInput(f"{where}: design: {error}") from None
+    _validate(data["domain"], domain_schema(model), where, ("domain",))
+    for number, case in enumerate(data["cases"]):
+        within = ("cases", number, "configuration")
+        _validate(case["configuration"], case_schema(model), where, within)
+        own = engine_of_names(case["configuration"])
+        if own != found:
+            raise BadInput(f"{where}: case {case['id']}: is of {own}, its file of {found}")
 
 
 def _number(text: str) -> int | float:
@@ -127,10 +153,10 @@ def read_cases(path: Path) -> CaseFile:
         data = json.loads(read_text(path), parse_float=_number)
     except (json.JSONDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: not valid JSON, perhaps cut short ({error})") from None
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+    if not isinstance(data, dict) or data.get("schema") not in (SCHEMA, FIRST):
         found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-        raise BadInput(f"{path}: its schema is {found!r}; accepted is {SCHEMA!r}")
-    _validate(data, str(path))
+        raise BadInput(f"{path}: its schema is {found!r}; accepted are {SCHEMA!r} and {FIRST!r}")
+    _check(data, str(path))
     cases = tuple(_case(c) for c in data["cases"])
     for case in cases:
         if case.code not in codes():

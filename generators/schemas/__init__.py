@@ -23,7 +23,27 @@ def _field_schema(field: Field) -> dict[str, Any]:
     return schema
 
 
-def fields_schema(engine: Engine, **further: Any) -> dict[str, Any]:
+def case_schema(engine: Engine) -> dict[str, Any]:
+    """The schema of a case's configuration: the engine's fields, of which those in the case's name are never null."""
+    schema = fields_schema(engine, engine={"type": "string"})
+    for field in engine.fields:
+        if field.short:
+            schema["properties"][field.name]["type"] = _KINDS[field.kind]
+    return schema
+
+
+def domain_schema(engine: Engine) -> dict[str, Any]:
+    """The schema of a domain: for every field of the engine a list of values, or the text of a range."""
+    names = [*engine.field_names, "configurations"]
+    return {
+        "type": "object",
+        "properties": {name: {} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+
+
+def fields_schema(engine: Engine, /, **further: Any) -> dict[str, Any]:
     """The schema of a configuration of an engine: every field of it, null where it does not matter.
 
     `further`: schemas of keys that a document has beside the fields.

@@ -10,7 +10,7 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from generators.schemas import fields_schema
+from generators.schemas import case_schema, domain_schema, fields_schema
 from spec import engine as registry
 from spec.sglang.theorems import LIBRARY
 from spec.smt.lemmas import LEMMAS
@@ -37,6 +37,11 @@ def valid(text):
     kind, major = document["schema"].split("/")[1:]
     schema = resources.files("generators.schemas").joinpath(f"{kind}-{major}.json")
     jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(document)
+    if kind == "cases":
+        model = registry.engine(document["design"].partition("-")[0])
+        jsonschema.Draft202012Validator(domain_schema(model)).validate(document["domain"])
+        for case in document["cases"]:
+            jsonschema.Draft202012Validator(case_schema(model)).validate(case["configuration"])
     for judged in document["configurations"] if kind == "findings" else ():
         engine = judged["engine"].partition("==")[0]
         if judged["configuration"]:
@@ -508,7 +513,7 @@ def case_text(root):
     [
         (lambda t: t[: len(t) // 2], "cut short"),
         (lambda t: "[]", "schema"),
-        (lambda t: t.replace("cases/1", "cases/9"), "accepted is 'gridproof/cases/1'"),
+        (lambda t: t.replace("cases/2", "cases/9"), "accepted are 'gridproof/cases/2'"),
         (lambda t: t.replace('"trace"', '"trail"'), "'trace' is a required property"),
         (lambda t: t.replace('"misplaced"', '"eaten"'), "'eaten' is not one of"),
         (lambda t: t.replace('"complete"', '"compleat"'), "'complete' is a required property"),

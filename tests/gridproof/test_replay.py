@@ -213,7 +213,7 @@ def test_a_state_that_nobody_wrote_is_skipped(gridproof, root, written, with_tor
 def test_a_case_of_another_schema_is_refused_in_one_sentence(gridproof, root, written):
     ran = gridproof("replay", written({**case(root), "schema": "gridproof/cases/9"}))
     assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "accepted is 'gridproof/cases/1'" in ran.err
+    assert "accepted are 'gridproof/cases/2'" in ran.err
 
 
 @pytest.mark.parametrize("option", [("--device", "cuda"), ("--require-gpu",)])
