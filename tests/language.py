@@ -42,7 +42,13 @@ COVERED = (
     *("docs/*.md", "docs/decisions/*.md", "docs/conf.py"),
     *("benchmarks/README.md", "recipes/**/*.toml", "recipes/**/*.py", "action.yml"),
     *(".github/**/*.md", ".github/**/*.yml", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml"),
-    *("docs/reference/*.md", "benchmarks/*.py", "spec/**/*.py", "gridproof/**/*.py"),
+    *(
+        "docs/reference/*.md",
+        "generators/README.md",
+        "benchmarks/*.py",
+        "spec/**/*.py",
+        "gridproof/**/*.py",
+    ),
     *("generators/engines.py", "generators/common/*.py", "generators/cases/*.py"),
     *("generators/launch/**/*.py", "generators/check/*.py", "generators/sglang/*.py"),
     *(
