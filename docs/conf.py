@@ -13,7 +13,13 @@ project = "gridproof"
 author = "the gridproof authors"
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
-include_patterns = ["*.md", "docs/*.md", "docs/*/*.md", "benchmarks/README.md"]
+include_patterns = [
+    "*.md",
+    "docs/*.md",
+    "docs/*/*.md",
+    "benchmarks/README.md",
+    "generators/README.md",
+]
 exclude_patterns = [".*", "out", "build", "dist"]
 root_doc = "docs/index"
 myst_heading_anchors = 4
@@ -29,7 +35,13 @@ html_additional_pages = {"index": "redirect.html"}
 SIDE_BAR = {
     "Start": ["README", "docs/found", "docs/limits", "docs/version-2"],
     "Use": ["docs/search", "docs/replay", "docs/reference/findings", "docs/reference/published"],
-    "Understand": ["docs/theory", "docs/architecture", "docs/vocabulary", "docs/decisions/*"],
+    "Understand": [
+        "docs/theory",
+        "docs/architecture",
+        "docs/vocabulary",
+        "generators/README",
+        "docs/decisions/*",
+    ],
     "Reference": [
         "docs/reference/theorems",
         "docs/reference/designs",

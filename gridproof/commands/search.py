@@ -62,7 +62,7 @@ class Wanted:
 
 
 def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, Any]) -> CaseFile:
-    """The cases of one kind, or of all; of all, orders whose code the grids alone give are not told again."""
+    """The cases of one kind, or of all; of all, orders whose code the grids alone give are left out."""
     from generators.search.configurations import search
     from generators.search.event_orders import search_orders
 
@@ -84,8 +84,8 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
     except Inconclusive as error:
         grids = replace(orders, complete=False, cases=(), notes=(str(error),))
     launches = launches_of() or replace(orders, complete=True, cases=(), notes=())
-    told = {case.code for case in grids.cases}
-    cases = (*grids.cases, *(case for case in orders.cases if case.code not in told))
+    known = {case.code for case in grids.cases}
+    cases = (*grids.cases, *(case for case in orders.cases if case.code not in known))
     return replace(
         orders,
         kind="all",

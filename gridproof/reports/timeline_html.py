@@ -23,32 +23,32 @@ class Scale:
         return round(LEFT + depth * (WIDTH - LEFT - 24) / self.length, 2)
 
 
-def _labels(told: Timeline) -> list[int]:
+def _labels(timeline: Timeline) -> list[int]:
     """Depths that are written on the ruler: tree pages, as many as fit."""
-    page = told.ticks[0].step
-    pages = max(1, told.length // page)
+    page = timeline.ticks[0].step
+    pages = max(1, timeline.length // page)
     every = max(1, -(-pages // 10))
-    return [0, *range(page * every, told.length + 1, page * every)]
+    return [0, *range(page * every, timeline.length + 1, page * every)]
 
 
-def _rows(told: Timeline) -> dict[str, int]:
+def _rows(timeline: Timeline) -> dict[str, int]:
     """Where the rows of the drawing stand: their names and their middles; states in a row a slot where it is known."""
-    states = [f"slot {slot}" for slot in told.slots] or ["state"]
+    states = [f"slot {slot}" for slot in timeline.slots] or ["state"]
     names = ("request", *states, "node", "replayed")
     return {name: _FIRST_ROW + i * _ROW for i, name in enumerate(names)}
 
 
-def _drawn(told: Timeline) -> dict[str, Any]:
-    code = code_named(told.case.code)
+def _drawn(timeline: Timeline) -> dict[str, Any]:
+    code = code_named(timeline.case.code)
     return {
-        "case": told.case,
-        "engine": told.engine,
+        "case": timeline.case,
+        "engine": timeline.engine,
         "means": code.means if code else "",
         "code": code,
-        "told": told,
-        "x": Scale(told.length),
-        "labels": _labels(told),
-        "rows": _rows(told),
+        "timeline": timeline,
+        "x": Scale(timeline.length),
+        "labels": _labels(timeline),
+        "rows": _rows(timeline),
     }
 
 

@@ -35,30 +35,30 @@ class _Row:
         return f"  {name:<10}{''.join(self.cells)}".rstrip()
 
 
-def _ruler(told: Timeline) -> str:
-    row = _Row(told.length)
+def _ruler(timeline: Timeline) -> str:
+    row = _Row(timeline.length)
     for quarter in range(5):
-        row.write(told.length * quarter // 4, str(told.length * quarter // 4))
+        row.write(timeline.length * quarter // 4, str(timeline.length * quarter // 4))
     return row.line("tokens")
 
 
-def drawing(told: Timeline) -> list[str]:
+def drawing(timeline: Timeline) -> list[str]:
     """The lines of the drawing; at its scale a mark is up to `length / 64` tokens off."""
-    lines = [_ruler(told)]
-    for ticks in told.ticks:
-        row = _Row(told.length)
+    lines = [_ruler(timeline)]
+    for ticks in timeline.ticks:
+        row = _Row(timeline.length)
         for depth in ticks.depths:
             row.mark(depth, _MARKS[ticks.name])
         lines.append(f"{row.line(ticks.name)}   every {ticks.step}")
-    request, nodes, replayed = (_Row(told.length) for _ in range(3))
-    states = {slot: _Row(told.length) for slot in (told.slots or (None,))}
-    for step in told.steps:
+    request, nodes, replayed = (_Row(timeline.length) for _ in range(3))
+    states = {slot: _Row(timeline.length) for slot in (timeline.slots or (None,))}
+    for step in timeline.steps:
         if step.reaches > step.begin:
             request.fill(step.begin, step.reaches, step.event.event[0])
         if step.event.event == "finish" and step.event.seq_len < step.begin:
             request.mark(step.event.seq_len, "|")
         for slot, depth in step.written:
-            states[slot if told.slots else None].mark(depth, "S")
+            states[slot if timeline.slots else None].mark(depth, "S")
         if step.node_depth is not None:
             nodes.mark(step.node_depth, "N")
         if step.replayed and step.node_depth is not None:
@@ -66,6 +66,6 @@ def drawing(told: Timeline) -> list[str]:
     lines.append(request.line("request"))
     lines += [row.line("state" if slot is None else f"slot {slot}") for slot, row in states.items()]
     lines.append(nodes.line("node"))
-    if any(step.replayed for step in told.steps):
+    if any(step.replayed for step in timeline.steps):
         lines.append(replayed.line("replayed"))
     return [*lines, f"  {_LEGEND}"]
