@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.explain.timeline import Timeline
 
 WIDTH = 64
-_MARKS = {"tree page": "|", "chunk": "'", "interval": "^"}
+_MARKS = "|'^"  # of the grids in their order, the tree's first
 _LEGEND = "e extend, d decode, v verify, | finished here; S state, N node, # replayed or skipped"
 
 
@@ -45,10 +45,10 @@ def _ruler(timeline: Timeline) -> str:
 def drawing(timeline: Timeline) -> list[str]:
     """The lines of the drawing; at its scale a mark is up to `length / 64` tokens off."""
     lines = [_ruler(timeline)]
-    for ticks in timeline.ticks:
+    for number, ticks in enumerate(timeline.ticks):
         row = _Row(timeline.length)
         for depth in ticks.depths:
-            row.mark(depth, _MARKS[ticks.name])
+            row.mark(depth, _MARKS[number % len(_MARKS)])
         lines.append(f"{row.line(ticks.name)}   every {ticks.step}")
     request, nodes, replayed = (_Row(timeline.length) for _ in range(3))
     states = {slot: _Row(timeline.length) for slot in (timeline.slots or (None,))}

@@ -36,7 +36,9 @@ def cases(request):
 
 
 def emitted(file_cases, design="sglang-0.5.18"):
-    return replay_tests.modules(write._environment(), [(case, design) for case in file_cases])
+    return replay_tests.modules(
+        write._environment(engine("sglang")), [(case, design) for case in file_cases]
+    )
 
 
 def test_each_family_has_a_file_and_each_case_its_place(cases):
