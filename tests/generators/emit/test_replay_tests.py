@@ -12,6 +12,7 @@ from generators.cases.file_format import Event, read_cases
 from generators.common.errors import BadInput
 from generators.emit import write
 from generators.emit.jobs import NotReplayed, named
+from generators.engines import engine
 from generators.search.configurations import search
 from generators.sglang.emit import replay_tests
 from generators.sglang.emit.replay_tests import families, resume_depths
