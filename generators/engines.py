@@ -210,7 +210,7 @@ class Checking(Protocol):
         return 1
 
     def summary(self, judgement: Judgement) -> Iterable[str]:
-        """The configuration of a judgement and the lengths that follow from it, as lines for a reader."""
+        """The configuration of a judgement and the lengths that follow from it, as lines of text."""
         return ()
 
 
@@ -274,6 +274,41 @@ class Explaining(Protocol):
         ...
 
 
+class Documenting(Protocol):
+    """What the generated pages of the documentation ask of an engine.
+
+    `title`: the engine's name in prose; `least_values`: which parameters of its theorems may be below 1, as sentences;
+    `inductions`: families whose theorems are the steps of an induction; `subjects`: what subjects of emitted tests beside
+    releases are, as a sentence; `lengths`: names of the lengths shown of a published launch.
+    """
+
+    title: str
+    least_values: str = ""
+    inductions: tuple[str, ...] = ()
+    subjects: str = ""
+    lengths: tuple[str, ...] = ()
+
+    def mechanisms(self) -> Sequence[Any]:
+        """The mechanisms that tests are emitted for, each with its predicates."""
+        return ()
+
+    def faults(self) -> Sequence[Any]:
+        """Public reports that the rules can model, each as a design and what a search finds in it."""
+        return ()
+
+    def unstated(self) -> Sequence[Any]:
+        """Public reports that the rules cannot model, each with the reason."""
+        return ()
+
+    def count(self, entries: Iterable[Any]) -> int:
+        """How many different reports entries are about."""
+        return len(list(entries))
+
+    def lengths_of(self, judgement: Judgement) -> Iterable[str]:
+        """The lengths of a judged launch, one for each of `lengths`."""
+        return ()
+
+
 class Engine(Protocol):
     """All that the jobs ask of an engine; each part is imported when it is first asked for."""
 
@@ -293,6 +328,8 @@ class Engine(Protocol):
     def emit(self) -> Emitting: ...
     @property
     def explain(self) -> Explaining: ...
+    @property
+    def documents(self) -> Documenting: ...
 
 
 def engine(name: str) -> Engine:

@@ -92,7 +92,7 @@ REJECTED = Code(
     "rejected",
     "the release refuses to start with this configuration",
     why="The server stops at start-up, in some cases only after it has loaded the weights.",
-    remedy="values that the start-up guard accepts",
+    remedy="give values that the start-up guard accepts",
 )
 INERT = Code(
     "GP002",
@@ -126,7 +126,7 @@ UNRESOLVED = Code(
     "a part of the command is only known when it runs or when its template is filled in",
     severity="note",
     why="Environment variables and templates are not expanded, so their values are not checked.",
-    remedy="the value itself in the command, or --set FIELD=VALUE beside it",
+    remedy="write the value itself into the command, or give --set FIELD=VALUE beside it",
 )
 MISSPELT = Code(
     "GP012",
@@ -134,7 +134,7 @@ MISSPELT = Code(
     "the engine has no flag of this name, but a similar one",
     severity="warning",
     why="The engine refuses the flag at start-up, or the setting that was meant is not the one in force.",
-    remedy="the flag as the engine spells it",
+    remedy="spell the flag as the engine does",
 )
 GIVEN_TWICE = Code(
     "GP013",
@@ -142,7 +142,7 @@ GIVEN_TWICE = Code(
     "a flag is given twice with different values",
     severity="note",
     why="The engine uses the last value; whoever reads the command may expect the first.",
-    remedy="the flag once",
+    remedy="give the flag once",
 )
 STALE_WAIVER = Code(
     "GP014",
@@ -150,7 +150,7 @@ STALE_WAIVER = Code(
     "a waiver suppresses nothing: the finding that it names does not occur",
     severity="warning",
     why="It would hide the finding if it came back.",
-    remedy="no waiver",
+    remedy="remove the waiver",
 )
 COMMON = (
     REJECTED,
@@ -167,13 +167,13 @@ COMMON = (
 
 def codes() -> dict[str, Code]:
     """The codes of all engines by id; of a common one the first entry of an engine that completes it."""
-    return _codes(tuple(engine.name for engine in engines.engines()))
+    return _codes(engines.engines())
 
 
 @functools.cache
-def _codes(names: tuple[str, ...]) -> dict[str, Code]:
+def _codes(modelled: tuple[engines.Engine, ...]) -> dict[str, Code]:
     found: dict[str, Code] = {}
-    for engine in map(engines.engine, names):
+    for engine in modelled:
         for code in engine.codes:
             found.setdefault(code.id, code)
     for code in COMMON:

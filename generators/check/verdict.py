@@ -8,13 +8,11 @@ from typing import Any
 
 from generators import engines
 from generators.cases import codes, wording
+from generators.cases.domain import DEFAULT_CONTEXT
 from generators.cases.file_format import Case
 from generators.check.findings import Finding, Judged, Judgement, Remark
 from generators.launch.launch import Launch
 from spec.engine import engine_of
-
-# Tokens of a context, where neither the check nor the launch gives its length.
-ASSUMED_CONTEXT = 32_768
 
 
 def judge(
@@ -162,4 +160,4 @@ def _context(launch: Launch, given: int | None) -> tuple[int, str]:
         return given, "--context-length of this check"
     if launch.context_length is not None:
         return launch.context_length, "--context-length of the launch"
-    return ASSUMED_CONTEXT, "assumed"
+    return DEFAULT_CONTEXT, "assumed"

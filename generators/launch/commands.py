@@ -11,7 +11,6 @@ from generators import engines
 from generators.common.errors import BadInput
 from generators.launch import shell
 from generators.launch.words import Word
-from spec.engine import PACKAGES
 
 # Engines that are not modelled: modules behind `-m`, and commands with the subcommand that starts them.
 _OTHER_MODULES = {
@@ -45,18 +44,19 @@ class _Starts:
     scripts: dict[str, str]
 
     @functools.cached_property
-    def names(self) -> str:
-        """A pattern for a quick look: every name that can stand before or in one of them."""
+    def names(self) -> re.Pattern[str]:
+        """A quick look: every name that can stand before or in one of them."""
         roots = (name.partition(".")[0] for name in (*self.modules, *self.scripts))
         commands = (command for command, _ in self.commands)
-        return "|".join(map(re.escape, dict.fromkeys((*roots, *commands))))
+        return re.compile("|".join(map(re.escape, dict.fromkeys((*roots, *commands)))))
 
 
 @functools.cache
-def _starts_of(modelled: tuple[str, ...]) -> _Starts:
-    parts = [(name, engines.engine(name).launch) for name in modelled]
-    modules = {k: v for k, v in _OTHER_MODULES.items() if v not in modelled}
-    commands = {k: v for k, v in _OTHER_COMMANDS.items() if v not in modelled}
+def _starts_of(modelled: tuple[engines.Engine, ...]) -> _Starts:
+    parts = [(engine.name, engine.launch) for engine in modelled]
+    names = {name for name, _ in parts}
+    modules = {k: v for k, v in _OTHER_MODULES.items() if v not in names}
+    commands = {k: v for k, v in _OTHER_COMMANDS.items() if v not in names}
     return _Starts(
         modules | {module: name for name, part in parts for module in part.modules},
         commands | {command: name for name, part in parts for command in part.commands},
@@ -65,7 +65,7 @@ def _starts_of(modelled: tuple[str, ...]) -> _Starts:
 
 
 def _starts() -> _Starts:
-    return _starts_of(tuple(PACKAGES))
+    return _starts_of(engines.engines())
 
 
 def ways_to_start() -> str:
@@ -80,13 +80,13 @@ def ways_to_start() -> str:
 
 def mentions_an_engine(text: str) -> bool:
     """Whether a text can hold a command that starts an engine."""
-    return re.search(_starts().names, text) is not None
+    return _starts().names.search(text) is not None
 
 
 def may_hold_a_launch(text: str) -> bool:
     """A quick look whether a file is worth reading: it names an engine, or what only an engine's flags have."""
     hints = (hint for engine in engines.engines() for hint in engine.launch.hints)
-    return re.search("|".join((_starts().names, *hints)), text) is not None
+    return re.search("|".join((_starts().names.pattern, *hints)), text) is not None
 
 
 def engine_of_flags(words: Sequence[Word]) -> str | None:

@@ -128,7 +128,9 @@ def read_words(
     `BadInput` for a value that no engine would take.
     """
     if engine not in PACKAGES:
-        return Launch(engine, tuple(words), unmodelled=f"gridproof does not model {engine} yet")
+        return Launch(
+            engine, tuple(words), unmodelled=f"not checked: gridproof does not model {engine} yet"
+        )
     own = (given or {}).get(engine, {})
     if folder is not None:
         words = engines.engine(engine).launch.with_files(words, folder)

@@ -20,13 +20,12 @@ _GRID = ("mamba_track_interval", "dcp_size", "page_size")
 _CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
 _TRAFFIC = Traffic(grid=256, mean_steps=600, nothing_ahead=0.15)
 
-_WHOLE_INTERVAL = "an interval that is a multiple of the tree page (fewer decode checkpoints), or a release from 0.5.19 on"
-_NOT_MIXED = "no --enable-mixed-chunk (decode steps then wait for a piece of a prompt)"
+_WHOLE_INTERVAL = "set an interval that is a multiple of the tree page (fewer decode checkpoints), or use a release from 0.5.19 on"
+_NOT_MIXED = "leave out --enable-mixed-chunk (decode steps then wait for a piece of a prompt)"
 _FROM_22_OR_LAZY = (
-    "a release from 0.5.22 on; before it --mamba-radix-cache-strategy extra_buffer_lazy keeps the labels right, and no "
-    "flags the slots as well while a verify has more than one token (GP401)"
+    "use a release from 0.5.22 on; before it --mamba-radix-cache-strategy extra_buffer_lazy keeps the labels right, but "
+    "no flags keep the slots right as well while a verify has more than one token (GP401)"
 )
-_NO_HICACHE = "no --enable-hierarchical-cache (evicted prefixes are computed again)"
 
 
 def _example(release: str, launch: str, instead: str) -> Example:
@@ -49,7 +48,7 @@ REJECTED = replace(
 )
 INERT = replace(
     common.INERT,
-    remedy="a tree page (page_size times dcp_size) within the context",
+    remedy="choose a tree page (page_size times dcp_size) within the context",
     example=_example(
         "0.5.23",
         f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 8192 --mamba-track-interval 8192 {_WHOLE}",
@@ -74,7 +73,7 @@ ROUNDED_UP = Code(
     "decode checkpoints are further apart than the interval that was asked for",
     severity="note",
     why="Nothing is wrong; a cache hit may compute more of its prefix again than the interval suggests.",
-    remedy="an interval that is a multiple of the checkpoint grid, the least common multiple of cache chunk and tree page",
+    remedy="set an interval that is a multiple of the checkpoint grid, the least common multiple of cache chunk and tree page",
     example=_example(
         "0.5.23",
         f"{_SERVE} --mamba-track-interval 16",
@@ -90,7 +89,7 @@ CANNOT_START = Code(
     "cannot-start",
     "the server does not start: the strategy for recurrent states does not go with the page, DCP or the overlap scheduler",
     why="The server stops, in some cases only when it sizes the pool, after it has loaded the weights.",
-    remedy="the strategy extra_buffer, or no_buffer with a tree page of one token and the overlap scheduler off",
+    remedy="use the strategy extra_buffer, or no_buffer with a tree page of one token and the overlap scheduler off",
     example=_example(
         "0.5.23",
         f"{_SERVE} --mamba-radix-cache-strategy no_buffer --tp-size 8 --dcp-size 8",
@@ -108,7 +107,7 @@ REFUSED_THOUGH_VALID = replace(
     common.REFUSED_THOUGH_VALID,
     why="Since 0.5.19 the engine rounds the interval up itself. Any multiple of the page passes the guard and behaves "
     "the same.",
-    remedy="the flag rounded up to a multiple of the page (nothing else changes)",
+    remedy="round the flag up to a multiple of the page (nothing else changes)",
     example=_example(
         "0.5.23",
         f"{_SERVE} --page-size 64 --mamba-track-interval 100 {_WHOLE}",
@@ -125,7 +124,7 @@ PREFILL_BELOW_GRID = Code(
     "a prompt may leave no checkpoint: its prefill chunks are smaller than the checkpoint grid",
     severity="note",
     why="A later request with the same prompt computes it again from the last checkpoint before it, or from the start.",
-    remedy="a prefill chunk of at least the checkpoint grid",
+    remedy="set a prefill chunk of at least the checkpoint grid",
     example=_example(
         "0.5.23",
         f"{_WIDE} --chunked-prefill-size 256",
@@ -199,7 +198,7 @@ VERIFY_STEP = Code(
     "verify-step",
     "a verify saves the state of another draft step than the one at the length it records",
     why="The state that the next request resumes from is off by some draft tokens; the output of this request is right.",
-    remedy="the state after draft step depth - start - 1, as every modelled release saves it",
+    remedy="save the state after draft step depth - start - 1, as every modelled release does",
     theorem="the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
     producer="verify",
     fixes=fixes.intervals,
@@ -209,7 +208,7 @@ DECODE_STATE = Code(
     "decode-state",
     "a decode step saves a state that has consumed more or fewer tokens than the length it records",
     why="The state that the next request resumes from lacks tokens of its prefix, or has seen some twice.",
-    remedy="the state after the step's own token, as every modelled release saves it",
+    remedy="save the state after the step's own token, as every modelled release does",
     theorem="decode_checkpoint_lands_on_a_node",
     producer="decode",
     fixes=fixes.intervals,
@@ -222,7 +221,7 @@ EXTEND_PREFIX = Code(
     why="The next request that hits the prefix computes some tokens twice, and nothing reports it. Without DCP the "
     "scheduler ends every piece on the page, unless decode steps share its batch (--enable-mixed-chunk) or memory runs "
     "short between two pieces; up to 0.5.20 DCP widens the tree's page and pieces end on the page of one rank.",
-    remedy=f"{_NOT_MIXED}, a page of one token, or under DCP a release from 0.5.21 on",
+    remedy=f"{_NOT_MIXED}, set a page of one token, or under DCP use a release from 0.5.21 on",
     example=_example("0.5.23", f"{_SERVE} --page-size 64 --enable-mixed-chunk", _SERVE),
     upstream=_pulls(39115),
     theorem="an_extend_under_dcp_lands_on_a_node",
@@ -237,7 +236,7 @@ EXTEND_GRID = Code(
     "a prompt's checkpoint is stored under the wrong prefix: it is taken on a grid that the tree page does not divide",
     why="Every prompt that ends off the tree page can leave such a state; the next request that hits it computes some "
     "tokens twice.",
-    remedy="a tree page that divides the cache chunk (no DCP), or a release from 0.5.18 on",
+    remedy="use a tree page that divides the cache chunk (no DCP), or a release from 0.5.18 on",
     example=_example("0.5.17", _WIDE, f"{_SERVE} --page-size 64 {_WHOLE}"),
     upstream=_pulls(34808),
     theorem="an_extend_under_dcp_lands_on_a_node",
@@ -252,7 +251,7 @@ EXTEND_ROW = Code(
     "a prompt's checkpoint is an intermediate state of another length than the one it is recorded with",
     why="The state of an earlier row is stored under a longer prefix; the next request that hits it skips the tokens "
     "between.",
-    remedy="a page no larger than the model's chunk, or a release from 0.5.19 on",
+    remedy="set a page no larger than the model's chunk, or use a release from 0.5.19 on",
     example=_example(
         "0.5.18",
         f"{_SERVE} --page-size 128 {_WHOLE}",
@@ -269,8 +268,8 @@ EXTEND_ASSERTION = Code(
     "extend-assertion",
     "the scheduler stops at an assertion when a piece of a prompt starts off the cache chunk",
     why="An assertion about an optional checkpoint takes the scheduler down, and every request with it.",
-    remedy="a page that is a multiple of the model's chunk, without --enable-mixed-chunk, so that every piece of a "
-    "prompt ends on the cache chunk; or a release from 0.5.19 on",
+    remedy="set a page that is a multiple of the model's chunk and leave out --enable-mixed-chunk, so that every piece of "
+    "a prompt ends on the cache chunk; or use a release from 0.5.19 on",
     example=_example(
         "0.5.18",
         f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 16",
@@ -289,7 +288,7 @@ EXTEND_CHUNK = Code(
     why="The engine counts the rows of states by the chunk of the text config, and decides which lengths to cache by the "
     "chunk of the whole config. With chunks of 64 and 128 a prompt of 330 tokens is cached under 320 tokens with a state "
     "that has consumed 256; the next request that hits it skips the tokens between.",
-    remedy="a config.json whose top level holds the same mamba_chunk_size as its text config, or --disable-radix-cache "
+    remedy="use a config.json whose top level holds the same mamba_chunk_size as its text config, or --disable-radix-cache "
     "(nothing is reused then)",
     example=_example(
         "0.5.23",
@@ -314,7 +313,7 @@ EXTEND_MIXED = Code(
     "checkpoint, and its slot is inserted into the radix tree all the same",
     why="The next request that hits the cache resumes from memory that nothing was written to for it; nothing reports it. "
     "It takes --enable-mixed-chunk and one request that decodes beside a prompt.",
-    remedy=f"{_NOT_MIXED}, or release 0.5.23",
+    remedy=f"{_NOT_MIXED}, or use release 0.5.23",
     example=_example("0.5.22", f"{_SERVE} --enable-mixed-chunk", _SERVE),
     producer="extend",
     about=("enable_mixed_chunk",),
@@ -332,7 +331,7 @@ FLUSH = Code(
     "flush-nesting",
     "a decode checkpoint lacks its last tokens: it is taken at a step that does not flush them",
     why="The tokens that were pending when the checkpoint was taken are missing from it.",
-    remedy="a checkpoint grid that is a multiple of the interval, as every modelled release has it",
+    remedy="keep the checkpoint grid a multiple of the interval, as every modelled release does",
     theorem="every_snapshot_step_is_a_flush_step",
     producer="flush",
     about=_GRID,
@@ -343,7 +342,7 @@ WINDOW_GRID = Code(
     "the draft model's convolution windows are kept on the interval that was asked for, its states on another grid",
     severity="note",
     why="It costs accepted drafts, not output: the target model verifies every token.",
-    remedy="an interval that is a multiple of the checkpoint grid",
+    remedy="set an interval that is a multiple of the checkpoint grid",
     example=_example(
         "0.5.23",
         "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 32 "
@@ -363,10 +362,10 @@ SLOT_OVERWRITTEN = Code(
     f"flags about 1 in {_TRAFFIC.one_in:,.0f} of the requests that pass a boundary in decode leaves such a state (an "
     f"interval of {_TRAFFIC.grid}, {_TRAFFIC.mean_steps:.0f} decode steps on average, {_TRAFFIC.nothing_ahead:.0%} of "
     "results processed with no further step launched; docs/found.md, 1, lists the other assumptions).",
-    remedy="without speculation --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on; its slots are allocated "
+    remedy="without speculation use --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on; it allocates slots "
     "while requests run, so that a small --max-mamba-cache-size can run out: 'Can not alloc mamba cache') or "
-    "--disable-overlap-schedule; with it a release from 0.5.22 on, the overlap scheduler, and an interval of at least "
-    "twice the draft tokens",
+    "--disable-overlap-schedule (slower decode steps); with speculation use a release from 0.5.22 on, the overlap "
+    "scheduler, and an interval of at least twice the draft tokens",
     example=_example("0.5.23", _SERVE, _LAZY),
     upstream=_pulls(29792, 33477),
     theorem="an_eager_finish_donates_the_state_of_its_label",
@@ -410,7 +409,7 @@ NODE_DEPTH = Code(
     "node-depth",
     "a state is attached to the wrong node although a node of the right length exists or could be created",
     why="The next request is given a state of another length than the prefix that it matched.",
-    remedy="a key cut to the length of the state, as every modelled release cuts it",
+    remedy="cut the key to the length of the state, as every modelled release does",
     theorem="with_the_insert_guard_an_extend_is_inserted_at_its_recorded_depth",
     producer="extend",
     fixes=fixes.cuts,
@@ -421,7 +420,7 @@ TREE_STATE = Code(
     "an operation on the radix tree (insert, split, evict or match) leaves a node, or a request, with a state of the "
     "wrong length",
     why="Every request that resumes from that node computes some tokens twice, or skips them.",
-    remedy="the rules of the tree that every modelled release has",
+    remedy="keep to the rules of the tree that every modelled release has",
     theorem="a_split_leaves_the_state_on_the_node_of_its_depth",
     producer="extend",
     fixes=fixes.cuts,
@@ -436,7 +435,7 @@ GUARD_OF_ONE_RANK = Code(
     severity="note",
     why="The guard should catch this, but it compares against the page of one rank. Passing it does not mean the launch "
     "is safe.",
-    remedy="an interval that is a multiple of page_size times dcp_size",
+    remedy="set an interval that is a multiple of page_size times dcp_size",
     example=_example(
         "0.5.18",
         f"{_WIDE} {_WHOLE}",
@@ -453,7 +452,7 @@ GUARD_NOT_EVALUATED = Code(
     severity="note",
     why="The guard looks at the flag only; a page that the attention backend sets later is never compared with the "
     "interval.",
-    remedy="an interval that is a multiple of the resolved page",
+    remedy="set an interval that is a multiple of the resolved page",
     example=_example(
         "0.5.18",
         f"sglang serve --model-path moonshotai/Kimi-K3 --mamba-track-interval 100 {_WHOLE}",
@@ -472,8 +471,8 @@ HOST_LOAD = Code(
     "later requests that hit them answer as if the prefix were missing. With write_back two requests that load one branch "
     "in the same pass are enough; with other policies it takes a load for which no tokens or state slots can be freed "
     "(read, not run). Up to 0.5.18 an assertion stops the scheduler instead.",
-    remedy=f"{_NO_HICACHE}; with --hicache-write-policy write_through, which copies every cached state to the host, only "
-    "loads that find no memory are left",
+    remedy="use --hicache-write-policy write_through, which copies every cached state to the host, so that only loads "
+    "that find no memory are left; or leave out --enable-hierarchical-cache (evicted prefixes are computed again)",
     example=_example(
         "0.5.23",
         f"{_LAZY} --enable-hierarchical-cache --hicache-write-policy write_back",
@@ -507,7 +506,7 @@ HOST_MATCH = Code(
     "a request resumes from too short a state: the state of an abandoned match is copied over that of a later, longer one",
     why="A request that waits for the storage backend goes on from 512 tokens with a state that has consumed 128. It "
     "takes a device prefix that is evicted while the request waits, so that the storage is asked a second time.",
-    remedy="no --hicache-storage-backend (prefixes of other servers and earlier runs are computed again)",
+    remedy="leave out --hicache-storage-backend (prefixes of other servers and earlier runs are computed again)",
     example=_example(
         "0.5.23",
         f"{_LAZY} --enable-hierarchical-cache --hicache-storage-backend file",
@@ -533,7 +532,7 @@ SESSION_STATE = Code(
     "want of memory, or speculation under the overlap scheduler (nearly every turn); an aborted turn leaves a wrong state "
     "in the tree of all requests where the page is above one. In any session, also without a flag, a request that waits "
     "for memory while its cached prefix is evicted is given another request's state.",
-    remedy="no --enable-streaming-session and no session_params in requests (each turn sends its whole prompt, which the "
+    remedy="leave out --enable-streaming-session, and session_params in requests (each turn sends its whole prompt, which the "
     "radix cache serves)",
     example=_example("0.5.23", f"{_LAZY} --enable-streaming-session", _LAZY),
     producer="sessions",
@@ -554,7 +553,8 @@ RETRACTION_STATE = Code(
     severity="warning",
     why="The state that the request keeps has consumed one token more than the tokens it keeps. It takes the overlap "
     "scheduler and a decode server that runs out of memory (read, not run).",
-    remedy="--disable-overlap-schedule on decode servers (slower decode steps), or enough memory that none retracts",
+    remedy="give decode servers --disable-overlap-schedule (slower decode steps), or enough memory that no request is "
+    "retracted",
     example=_example("0.5.23", f"{_SERVE} --disaggregation-mode decode", _SERVE),
     upstream=_pulls(39743),
     producer="transfer",

@@ -44,9 +44,10 @@ def run(
 ) -> int:
     """Judge what was given for one release or all, print the findings, return the exit code."""
     _refuse_contradictions(options, paths)
+    asked = _release_asked_for(options.engine)
     found = _read(options, paths, command)
     judging = Judging(options.context_length)
-    judged = [(t, _judgements(judging, t, options)) for t in found.targets]
+    judged = [(t, _judgements(judging, t, asked, options)) for t in found.targets]
     judgements = [j for _, of_target in judged for j in of_target]
     findings = _all_findings(found, judgements, options)
     shown = [f for f in findings if _is_shown(f, options.min_severity)]
@@ -96,13 +97,15 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
     return found
 
 
-def _judgements(judging: Judging, target: Target, options: Options) -> list[Judgement]:
-    """The judgements of a target: for all releases, or for the one that was asked for, is pinned or is the newest."""
+def _judgements(judging: Judging, target: Target, asked: Any, options: Options) -> list[Judgement]:
+    """The judgements of a target: for all releases, or for the one that was asked for, is pinned or is the newest.
+
+    `asked`: a design, which launches of other engines pass over.
+    """
     name, launch = target.launch.engine, target.launch
     if name not in registry.PACKAGES:
         return [judging.judge(None, launch, target.source, target.line)]
     engine = registry.engine(name)
-    asked = None if options.engine is None else _release_asked_for(options.engine)
     if options.all_releases:
         designs = [engine.released(release) for release in engine.releases]
     elif asked is not None and asked.engine == name:
@@ -114,7 +117,10 @@ def _judgements(judging: Judging, target: Target, options: Options) -> list[Judg
     return [judging.judge(d, launch, target.source, target.line) for d in designs]
 
 
-def _release_asked_for(requirement: str) -> Any:
+def _release_asked_for(requirement: str | None) -> Any:
+    """The design that --engine names, None where it is left out."""
+    if requirement is None:
+        return None
     try:
         return registry.design_of_requirement(requirement)
     except registry.UnknownDesign as error:

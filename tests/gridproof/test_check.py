@@ -59,7 +59,7 @@ def test_the_release_is_the_one_that_was_asked_for_else_pinned_else_the_newest(g
     assert engine("a.sh") == "sglang==0.5.19"
 
 
-def test_a_pinned_release_that_is_not_modelled_is_said_to_be_so(gridproof, here):
+def test_a_pinned_release_that_is_not_modelled_is_reported(gridproof, here):
     (here / "a.sh").write_text(SMALL)
     (here / "requirements.txt").write_text("sglang==0.5.9\n")
     found = document(gridproof("check", "--format", "json", "a.sh"))
@@ -76,7 +76,7 @@ def test_all_releases_give_one_row_each(gridproof, here):
     assert rows[0][1] == "unsafe"
 
 
-def test_a_value_that_the_command_does_not_hold_is_assumed_told_or_read(gridproof, here):
+def test_a_value_that_the_command_does_not_hold_is_assumed_given_or_read(gridproof, here):
     def chunk(*arguments):
         run = gridproof("check", "--format", "json", *arguments)
         judged = document(run)["configurations"][0]
@@ -106,7 +106,7 @@ def test_the_page_of_a_model_that_nothing_is_known_of_is_assumed(gridproof, mode
     assert document(run)["configurations"][0]["sources"]["page_size"] == source
 
 
-def test_what_the_verdict_on_slots_rests_on_is_told(gridproof):
+def test_the_evidence_for_the_verdict_on_slots_is_given(gridproof):
     def judged(*words):
         arguments = ("--format", "json", "--", "sglang", "serve", *words)
         return document(gridproof("check", *arguments))["configurations"][0]
@@ -233,7 +233,9 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
         ("sglang serve --model-path meta-llama/Llama-3.1-8B", "not_modelled", "GP003"),
     ],
 )
-def test_what_could_be_judged_is_judged_and_the_rest_is_said(gridproof, here, text, verdict, code):
+def test_what_can_be_checked_is_checked_and_the_rest_is_reported(
+    gridproof, here, text, verdict, code
+):
     (here / "a.sh").write_text(text.replace("LAZY", LAZY) + "\n")
     found = document(gridproof("check", "--format", "json", "a.sh"))
     assert [c["verdict"] for c in found["configurations"]] == ([verdict] if verdict else [])
@@ -454,7 +456,10 @@ def test_what_no_theorem_covers_is_not_changed(gridproof, here, monkeypatch):
     monkeypatch.setattr("generators.sglang.check.judged.rests_on", lambda *a: None)
     (here / "a.sh").write_text(f"{MIXED}\n")
     run = gridproof("check", "--fix", "--write", "a.sh")
-    assert "no fix that a theorem covers" in run.out and (here / "a.sh").read_text() == f"{MIXED}\n"
+    assert (
+        "no fix is known that theorems cover" in run.out
+        and (here / "a.sh").read_text() == f"{MIXED}\n"
+    )
     run = gridproof("check", "--fix", "--unsafe-fixes", "a.sh")
     assert run.out.splitlines()[-1] == SMALL
 

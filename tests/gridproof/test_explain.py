@@ -46,7 +46,7 @@ def test_a_code_that_is_not_known_gets_the_nearest(gridproof):
     assert run.code == 2 and "did you mean GP1" in run.err
 
 
-def test_a_case_is_told_event_by_event_and_drawn(gridproof, root):
+def test_a_case_is_explained_event_by_event_and_drawn(gridproof, root):
     run = gridproof(
         "explain", str(root / CASES), "--case", "decode-period2-page64-dcp8-interval256-chunk64"
     )
@@ -99,7 +99,7 @@ def test_every_committed_order_is_walked_to_the_depths_it_ends_with(root):
         assert told <= {depth for standing in standings for _, depth in standing.written}
 
 
-def test_an_overwritten_state_is_told_with_the_slot_it_was_in(root):
+def test_an_overwritten_state_is_shown_with_the_slot_it_was_in(root):
     overwritten = [(case, design) for case, design in orders(root) if case.code == "GP401"]
     assert len(overwritten) >= 9
     for case, design in overwritten:
@@ -109,7 +109,7 @@ def test_an_overwritten_state_is_told_with_the_slot_it_was_in(root):
         assert (donated.slot, donated.label) in gone and donated.state != donated.label
 
 
-def test_an_order_that_the_model_does_not_end_so_is_told_without_its_slots(root):
+def test_an_order_that_ends_otherwise_in_the_model_is_shown_without_its_slots(root):
     case, design = next(found for found in orders(root) if found[0].code == "GP401")
     first, *others = case.trace
     far = replace(others[0], tokens=1 << 40, seq_len=1 << 40)
@@ -124,7 +124,7 @@ def test_an_order_that_the_model_does_not_end_so_is_told_without_its_slots(root)
         assert timeline(other, design).slots == ()
 
 
-def test_an_order_is_told_with_what_each_slot_holds(gridproof, root):
+def test_an_order_is_shown_with_the_contents_of_each_slot(gridproof, root):
     name = "key-overshot-extra-buffer-overlap-speculative-grammar-page64-dcp1-interval64-chunk64"
     run = gridproof("explain", str(root / ORDERS), "--case", name)
     lines = [" ".join(line.split()) for line in run.out.splitlines()]
@@ -151,7 +151,7 @@ def test_the_page_of_an_order_has_a_row_a_slot_and_crosses_what_is_written_over(
         assert ('class="gone"' in section) == ("slot-overwritten" in section)
 
 
-def test_skipped_tokens_and_slots_are_told():
+def test_skipped_tokens_and_slots_are_named():
     case = Case(
         "x",
         "GP401",

@@ -88,10 +88,10 @@ def _is_wanted(item: Item) -> bool:
 
 def starts_something(command: Command) -> bool:
     """Whether a command starts an engine, perhaps in a shell text inside it."""
+    if not mentions_an_engine(" ".join(word.text for word in command.words)):
+        return False
     if has_launch(command.words):
         return True
-    if not any(mentions_an_engine(word.text) for word in command.words):
-        return False
     try:
         return bool(launches(command.words))
     except BadInput:

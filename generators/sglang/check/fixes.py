@@ -61,15 +61,6 @@ def _strategies(c: Configuration) -> list[Flags]:
     return [*lazily, *without] if c.overlap else lazily
 
 
-def _spaced(c: Configuration) -> list[Flags]:
-    """The nearest interval (tokens) that two verifies in a row cannot pass twice."""
-    least = _at_least(
-        max(c.mamba_track_interval, 2 * c.speculative_num_draft_tokens), grids.checkpoint_grid(c)
-    )
-    fits = c.speculates and c.mamba_track_interval < least <= LARGEST
-    return [{INTERVAL: str(least)}] if fits else []
-
-
 def _ranks(c: Configuration) -> list[Flags]:
     """Ranks that divide the tensor-parallel ones, where they do not."""
     if c.tp_size is None or c.tp_size % c.dcp_size == 0:
@@ -86,14 +77,6 @@ def _pages(c: Configuration) -> list[Flags]:
 def _pairs(first: Iterable[Flags], second: Sequence[Flags]) -> list[Flags]:
     """Every change of the first kind with every one of the second."""
     return [_joined(pair) for pair in itertools.product(first, second)]
-
-
-def _that_start(c: Configuration) -> list[Flags]:
-    """Changes for what a guard refuses, fewer flags first; the page is left as it is where that is enough."""
-    kinds = ([{}, *_intervals(c)], [{}, *_prefills(c)], [{}, *_strategies(c)], [{}, *_ranks(c)])
-    combined = [_joined(changes) for changes in itertools.product(*kinds)]
-    few = sorted((flags for flags in combined if flags), key=len)
-    return [*few, *_pages(c), *_pairs(_pages(c), _prefills(c))]
 
 
 def _joined(changes: Iterable[Flags]) -> dict[str, str | None]:
@@ -117,9 +100,13 @@ def cuts(design: Design, launch: Launch) -> list[Flags]:
 
 
 def slots(design: Design, launch: Launch) -> list[Flags]:
-    """An interval that two verifies in a row cannot pass twice, then other strategies."""
+    """The nearest interval that two verifies in a row cannot pass twice, then other strategies."""
     c = launch.configuration
-    return [*_spaced(c), *_strategies(c)]
+    least = max(c.mamba_track_interval, 2 * c.speculative_num_draft_tokens)
+    least = _at_least(least, grids.checkpoint_grid(c))
+    fits = c.speculates and c.mamba_track_interval < least <= LARGEST
+    spaced: list[Flags] = [{INTERVAL: str(least)}] if fits else []
+    return [*spaced, *_strategies(c)]
 
 
 def pages(design: Design, launch: Launch) -> list[Flags]:
@@ -128,8 +115,12 @@ def pages(design: Design, launch: Launch) -> list[Flags]:
 
 
 def that_start(design: Design, launch: Launch) -> list[Flags]:
-    """Changes for what a guard refuses."""
-    return _that_start(launch.configuration)
+    """Changes for what a guard refuses, fewer flags first; the page is left as it is where that is enough."""
+    c = launch.configuration
+    kinds = ([{}, *_intervals(c)], [{}, *_prefills(c)], [{}, *_strategies(c)], [{}, *_ranks(c)])
+    combined = [_joined(changes) for changes in itertools.product(*kinds)]
+    few = sorted((flags for flags in combined if flags), key=len)
+    return [*few, *_pages(c), *_pairs(_pages(c), _prefills(c))]
 
 
 def without_host(design: Design, launch: Launch) -> list[Flags]:

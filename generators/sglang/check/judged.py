@@ -51,14 +51,20 @@ def _order_case(design: Design, c: Configuration, trace: Trace) -> Case:
     return Case(trace.kind.name, trace.kind.id, outcome_of(trace), {}, events, depths, {})
 
 
+def _failures(
+    design: Design, c: Configuration
+) -> Iterator[tuple[ExtendClass | None, Code, WrongCheckpoint]]:
+    """What the grids alone break in one configuration; an extend with its class."""
+    for producer in producers.GRID_PRODUCERS:
+        if (found := producer.find(design, c)) is not None:
+            yield None, producer.code, found
+    for failure_class, found in _extends(design, c):
+        yield failure_class, failure_class.code, found
+
+
 def grid_cases(design: Design, c: Configuration) -> list[Case]:
     """What the grids alone break in one configuration, wherever prompts are cut."""
-    periods = ((p.code, p.find(design, c)) for p in producers.GRID_PRODUCERS)
-    cases = [_case(code, found) for code, found in periods if found is not None]
-    return [
-        *cases,
-        *(_case(failure_class.code, found) for failure_class, found in _extends(design, c)),
-    ]
+    return [_case(code, found) for _, code, found in _failures(design, c)]
 
 
 def judged(
@@ -74,16 +80,14 @@ def judged(
     bezout_check.require(design, c)
     cases: list[Case] = []
     conditional: list[tuple[Case, str]] = []
-    for producer in producers.GRID_PRODUCERS:
-        if (found := producer.find(design, c)) is not None:
-            cases.append(_case(producer.code, found))
-    for failure_class, found in _extends(design, c):
-        found, condition = prompt_cuts.cut(design, launch, failure_class, found)
-        case = _case(failure_class.code, found)
+    for failure_class, code, found in _failures(design, c):
+        condition = None
+        if failure_class is not None:
+            found, condition = prompt_cuts.cut(design, launch, failure_class, found)
         if condition is None:
-            cases.append(case)
+            cases.append(_case(code, found))
         else:
-            conditional.append((case, condition))
+            conditional.append((_case(code, found), condition))
     cases.sort(key=lambda case: case.code)
     mixed = mixes(design, launch)
     orders = first_orders(design, c, _OF_ORDERS, ORDER_EVENTS, known, mixed)

@@ -50,31 +50,33 @@ def condition(design: Design) -> str:
 
 
 def cut(
-    design: Design, launch: Launch, klass: ExtendClass, found: WrongCheckpoint
+    design: Design, launch: Launch, failure_class: ExtendClass, found: WrongCheckpoint
 ) -> tuple[WrongCheckpoint, str | None]:
     """An extend's failure where this scheduler can cut the prompt, and what that takes beside the flags, if anything."""
     c = launch.configuration
-    if klass.prefix_on_page or c.page_size == 1:
+    if failure_class.prefix_on_page or c.page_size == 1:
         return found, None
-    if (on_the_page := _cut_on_the_page(design, c, klass)) is not None:
+    if (on_the_page := _cut_on_the_page(design, c, failure_class)) is not None:
         return on_the_page, None
-    mixed = _cut_in_a_mixed_batch(design, c, klass)
+    mixed = _cut_in_a_mixed_batch(design, c, failure_class)
     return mixed or found, None if mixes(design, launch) else condition(design)
 
 
 def _cut_on_the_page(
-    design: Design, c: Configuration, klass: ExtendClass
+    design: Design, c: Configuration, failure_class: ExtendClass
 ) -> WrongCheckpoint | None:
     """The shortest extend that fails in the way of a class from a prefix of whole configured pages."""
     prefixes = numpy.arange(1, min(c.dcp_size, _MOST_PREFIXES) + 1) * c.page_size
     lengths = _around(c, int(design.grid("extend", c)))
     starts, sizes = (a.ravel() for a in numpy.meshgrid(prefixes, lengths, indexing="ij"))
-    hit = numpy.broadcast_to(klass.matches(design, c, starts, starts + sizes), starts.shape)
+    hit = numpy.broadcast_to(failure_class.matches(design, c, starts, starts + sizes), starts.shape)
     where = numpy.flatnonzero(hit)
     if not len(where):
         return None
     shortest = where[numpy.argmin(starts[where] + sizes[where])]
-    return find_extend(design, c, klass, int(starts[shortest]), int((starts + sizes)[shortest]))
+    return find_extend(
+        design, c, failure_class, int(starts[shortest]), int((starts + sizes)[shortest])
+    )
 
 
 def _around(c: Configuration, grid: int) -> numpy.ndarray:
@@ -93,15 +95,15 @@ def _pieces(c: Configuration) -> Iterator[tuple[int, int]]:
 
 
 def _cut_in_a_mixed_batch(
-    design: Design, c: Configuration, klass: ExtendClass
+    design: Design, c: Configuration, failure_class: ExtendClass
 ) -> WrongCheckpoint | None:
     """A prompt whose third piece fails in the way of a class, its chunks shared with as few decoding requests as can be."""
     grid = int(design.grid("extend", c))
     for first, second in _pieces(c):
         for length in _around(c, grid):
             end = second + int(length)
-            if klass.matches(design, c, second, end):
-                found = find_extend(design, c, klass, second, end)
+            if failure_class.matches(design, c, second, end):
+                found = find_extend(design, c, failure_class, second, end)
                 return replace(found, trace=(*_events(design, c, first, second), *found.trace[1:]))
     return None
 

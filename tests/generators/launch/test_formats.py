@@ -195,7 +195,7 @@ def test_an_anchor_is_read_once_however_often_it_is_named():
         ("Dockerfile", 'FROM x\nCMD ["sglang", 1]\n', "not a list of texts"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_place(name, text, said):
+def test_what_cannot_be_read_is_reported_with_its_place(name, text, said):
     problems = [item for item in found(name, text) if isinstance(item, Problem)]
     assert [said in p.message for p in problems] == [True], problems
 
@@ -239,7 +239,7 @@ def test_python_ends_lines_at_lone_returns_too():
     assert texts(item) == WANTED[:4]
 
 
-def test_what_python_warns_of_in_a_file_is_not_said(recwarn):
+def test_warnings_of_python_about_a_file_are_not_shown(recwarn):
     assert found("a.py", "x = '\\d' # sglang\n") == [] and not recwarn.list
 
 

@@ -63,7 +63,9 @@ BEYOND = [
 
 
 @pytest.mark.parametrize(("flags", "group"), BEYOND)
-def test_a_launch_with_a_flag_that_is_not_modelled_is_not_safe_and_says_why(flags, group):
+def test_a_launch_with_a_flag_that_is_not_modelled_is_not_safe_and_the_reason_is_given(
+    flags, group
+):
     judgement = judged(f"{LAZY} {SPECULATION} {flags}")
     assert judgement.verdict in ("not_modelled", "unsafe")
     for producer in group.producers:
@@ -132,7 +134,7 @@ def test_of_a_launch_that_is_not_judged_no_fault_is_claimed(flags):
     assert not [f for f in judgement.findings if f.severity == "error"]
 
 
-def test_that_requests_carry_session_parameters_can_be_said():
+def test_session_parameters_of_requests_can_be_given_beside_the_launch():
     assert judged(LAZY).verdict == "safe"
     judgement = judged(LAZY, given={"sessions": True})
     assert judgement.verdict == judgement.producers["sessions"] == "unsafe"

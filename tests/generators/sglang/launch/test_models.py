@@ -38,7 +38,7 @@ def config(tmp_path, data):
         ({}, None, None, None),
     ],
 )
-def test_a_config_says_chunk_and_recurrence(tmp_path, data, chunk, recurrence, recurrent):
+def test_a_config_gives_chunk_and_recurrence(tmp_path, data, chunk, recurrence, recurrent):
     facts = facts_of_config(config(tmp_path, data))
     assert (facts.mamba_chunk_size, facts.recurrence, facts.recurrent) == (
         chunk,
