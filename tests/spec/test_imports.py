@@ -19,7 +19,8 @@ MAY_USE = {
 ONLY_IN = {
     "z3": "spec/smt",
     "cvc5": "spec/smt/cvc5_solver.py",
-    "torch": "gpu_checks",
+    # The drivers are copied beside the emitted tests and run on an engine.
+    "torch": ("gpu_checks", "generators/sglang/emit/drivers"),
     "transformers": "gpu_checks/models",
     "jinja2": ("generators", "gridproof"),
 }
