@@ -287,11 +287,9 @@ def a_finish_treats_the_two_slots_alike(
 
 
 @theorem("periods", least={**LEAST, "more": 0})
-def a_prompt_that_ends_further_on_between_the_same_multiples_leaves_the_same(
-    design, c, prefix, end, more
-):
-    """Two ends between which no depth of the grid and no row lies, each counted from the prefix and from the start, donate
-    alike: the same depth, and its state or one beyond it."""
+def two_ends_of_a_prompt_between_the_same_multiples_donate_alike(design, c, prefix, end, more):
+    """Two ends of a prompt between which no depth of the grid and no row lies, counted from the prefix and from the
+    start, donate the same depth, with the same state or both with a state beyond it."""
     grid, stride, further = (
         design.grid("extend", c),
         current(design.extend_row_stride)(c),
@@ -336,11 +334,11 @@ def _beside_no_boundary(design: Any, c: Any, seq_len: Any) -> dict[str, Truth]:
 
 
 @theorem("periods", least=LEAST)
-def an_eager_step_beside_no_boundary_changes_nothing(
+def an_eager_step_away_from_boundaries_changes_nothing(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
 ):
-    """The launch and the result of a step that is neither at a boundary nor right before one leave the slots as they are,
-    whether it is the last one or not."""
+    """The launch and the result of a step that is neither at a boundary nor right before one leave eager slots as
+    they are, whether the request ends there or not."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
     after = _stepped(design, c, slots, seq_len, lookahead, fails)
@@ -350,10 +348,11 @@ def an_eager_step_beside_no_boundary_changes_nothing(
 
 
 @theorem("periods", least=LEAST_LAZY)
-def a_lazy_step_beside_no_boundary_changes_nothing(
+def a_lazy_step_away_from_boundaries_changes_nothing(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
 ):
-    """The same of lazy slots, whether a second one could be had or not."""
+    """The launch and the result of a step that is neither at a boundary nor right before one leave lazy slots as
+    they are, whether a second slot could be had or not."""
     c = having(c, **LAZY)
     slots = _slots(first, second, next_entry, kept, label, written)
     after = _stepped(design, c, slots, seq_len, lookahead, fails)
@@ -376,8 +375,8 @@ def _far(design: Any, c: Any, pre: Any, accepted: Any, retained: Any) -> dict[st
 def an_eager_verify_far_from_every_boundary_changes_nothing(
     design, c, first, second, next_entry, kept, label, written, committed, pre, accepted, retained
 ):
-    """A verify that starts at least one verify behind a boundary and more than three before the next leaves the slots as
-    they are."""
+    """A verify that starts at least one verify behind a boundary and more than three verifies before the next one
+    leaves eager slots as they are."""
     c = having(c, **EAGER)
     slots = _slots(first, second, next_entry, kept, label, written)
     after = _verified(design, c, slots, (committed, pre, accepted, retained), False)
@@ -388,7 +387,8 @@ def an_eager_verify_far_from_every_boundary_changes_nothing(
 def a_lazy_verify_far_from_every_boundary_changes_nothing(
     design, c, first, second, next_entry, kept, label, committed, pre, accepted, retained, fails
 ):
-    """The same of lazy slots, with no second slot planned for it."""
+    """A verify that starts at least one verify behind a boundary and more than three verifies before the next one
+    leaves lazy slots as they are: no second slot is planned for it."""
     c = having(c, **LAZY)
     slots = _slots(first, second, next_entry, kept, label, 0)
     after = _verified(design, c, slots, (committed, pre, accepted, retained), fails != 0)
@@ -402,16 +402,12 @@ def a_lazy_verify_far_from_every_boundary_changes_nothing(
     )
 
 
-def _on_another_grid(c: Any, interval: Any) -> Any:
-    return having(c, mamba_track_interval=interval)
-
-
 @theorem("periods", least={**LEAST, "before": 0})
-def a_verify_that_many_tokens_before_a_boundary_saves_the_same_on_every_grid(
+def what_a_verify_saves_depends_only_on_its_distance_to_the_boundary(
     design, c, boundary, before, accepted
 ):
-    """Of the verify grid a verify sees only how far before a boundary it starts: it saves where it reaches that one, the state
-    of its depth."""
+    """Whatever the grid, a verify saves a state exactly if it reaches the boundary before which it starts, and then
+    the state of that depth."""
     grid, pre = design.grid("verify", c), boundary - before
     checkpoint = verify_checkpoint(design, c, pre, accepted)
     return Statement(
@@ -432,10 +428,11 @@ def a_verify_that_many_tokens_before_a_boundary_saves_the_same_on_every_grid(
 
 
 @theorem("periods", least={**LEAST, "before": 0})
-def a_verify_that_many_tokens_before_a_boundary_labels_the_same_on_every_grid(
+def what_a_verify_labels_depends_only_on_its_distance_to_the_boundary(
     design, c, boundary, before, accepted, retained
 ):
-    """The same of the label: the boundary, where what is retained reaches it."""
+    """Whatever the grid, the result of a verify labels exactly if the retained tokens reach the boundary before
+    which it starts, and then that depth."""
     grid, pre = design.grid("verify", c), boundary - before
     crossed, depth = verify_label(design, c, pre, accepted, retained)
     return Statement(
@@ -450,8 +447,10 @@ def a_verify_that_many_tokens_before_a_boundary_labels_the_same_on_every_grid(
 
 
 @theorem("periods", least={**LEAST, "before": 0})
-def a_second_slot_is_planned_the_same_on_every_grid(design, c, boundary, before):
-    """The same of the second slot of a lazy request: it is planned where two verifies reach the boundary."""
+def whether_a_second_slot_is_planned_depends_only_on_the_distance_to_the_boundary(
+    design, c, boundary, before
+):
+    """Whatever the grid, a lazy request plans a second slot exactly if two verifies reach the next boundary."""
     grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
     return Statement(
         {
