@@ -3,8 +3,8 @@
     python benchmarks/finding.py [--crosshair PROGRAM] [--seconds LIMIT]
 
 Two designs: 0.5.18, and 0.5.23 whose slots are overwritten.  gridproof and Hypothesis (random configurations and events
-of the same scheduler) are told the design; z3 (one model, the rule written out), numpy (every configuration and length)
-and CrossHair (the rule under a contract) are told that it is decode's grid that is to be looked at, and cannot say
+of the same scheduler) are given the design; z3 (one model, the rule written out), numpy (every configuration and length)
+and CrossHair (the rule under a contract) are pointed to the grid of decode, and cannot say
 anything of orders.  SPIN's part is in `spin_box.py`.
 """
 
@@ -89,7 +89,7 @@ def lives(draw: Any, design: Design) -> tuple[Any, Any, list[Any]]:
 
 
 def by_hypothesis(design: Design, most: int) -> bool:
-    """Whether one of so many random lives ends with a wrong checkpoint."""
+    """Whether one of this number of random lives ends with a wrong checkpoint."""
     settings = hypothesis.settings(
         max_examples=most,
         database=None,

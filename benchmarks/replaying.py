@@ -2,7 +2,7 @@
 
     python benchmarks/replaying.py [RECURRENCE ...]
 
-Every checkpoint of the modelled releases over the domain of `gpu_checks/all_pairs.py`, states up to 2,048 tokens, float64,
+Every checkpoint of the modelled releases over the domain of `gpu_checks/sglang/all_pairs.py`, states up to 2,048 tokens, float64,
 in the decode phase.  From the start means: a cold run of the whole sequence, then a run up to the state's depth and a
 warm one from the node, as one would check a single configuration.  That is timed on a sample of the pairs, drawn by a
 seed, one by one and in a batch, and scaled: to the different pairs, and to all checkpoints, which someone who does not
@@ -18,9 +18,9 @@ import time
 
 import torch
 
-from gpu_checks.all_pairs import matrix
 from gpu_checks.recurrences import RECURRENCES, Recurrence
 from gpu_checks.resume_pairs import WINDOW, Pair, replay
+from gpu_checks.sglang.all_pairs import matrix
 
 SAMPLE = 24  # pairs that are replayed one by one
 BATCH = 64  # pairs that are replayed from the start at once

@@ -7,6 +7,7 @@ Every job may import this module, and it imports none of them but for types: an 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spec import engine as registry
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from generators.cases.domain import Domain
     from generators.cases.file_format import Case, CaseFile, Event
     from generators.check.findings import Judged, Judgement, Remark
+    from generators.emit.jobs import ReplayJob
+    from generators.emit.manifest import PredictedTest
+    from generators.emit.mechanism import Mechanism
+    from generators.explain.timeline import Standing
     from generators.launch.formats.base import Format
     from generators.launch.launch import Launch
     from generators.launch.words import Word
@@ -62,42 +67,53 @@ class Searching(Protocol):
 
     def is_modelled(self, others: Mapping[str, Any]) -> bool:
         """Whether configurations with these values, of the fields that rules do not compute with, are modelled."""
+        return True
 
     def unmodelled(self, domain: Domain) -> list[str]:
         """What of a domain is not modelled, as sentences."""
+        return []
 
     def prepare(self, design: Any, batch: Batch) -> None:
-        """Check what the proofs take for granted about the configurations of a batch."""
+        """Check what the proofs assume of the configurations of a batch."""
+        return None
 
     def surveys(self, design: Any, domain: Domain, guards: bool) -> list[Survey]:
         """What is to be found out about each kind of checkpoint of a design."""
+        ...
 
     def matters(self, trace: Sequence[Event], failure_class: Mapping[str, Any]) -> frozenset[str]:
         """The fields that a case of configurations depends on; the others are null in it."""
+        ...
 
     def signature(self, design: Any, c: Any) -> list[Any]:
         """What orders of events depend on: configurations alike in it have the same orders."""
+        ...
 
     def life(self, design: Any, c: Any, mixes: bool) -> Replayable:
         """What can happen in one configuration; `mixes`: also to batches that hold prompts and decode steps."""
+        ...
 
     def class_of(self, design: Any, c: Any, trace: Trace) -> OrderClass:
         """The class of a trace in a configuration."""
+        ...
 
     def order_case(
         self, design: Any, values: dict[str, Any], trace: Trace, failure_class: Any, members: int
     ) -> Case:
         """A trace in one configuration as a case."""
+        ...
 
     def further_orders(
         self, design: Any, configurations: Iterable[Mapping[str, Any]]
     ) -> tuple[list[Case], tuple[str, ...]]:
         """Cases of orders that are searched by other models, and what of them was not searched, in words."""
+        return [], ()
 
     def launches(
         self, design: Any, domain: Domain, context_length: int, **options: Any
     ) -> CaseFile | None:
         """Start-up guards that are too strict, and configurations in which nothing is ever reused; None: not looked for."""
+        return None
 
 
 class Launching(Protocol):
@@ -198,12 +214,99 @@ class Checking(Protocol):
         return ()
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """A proposal on the newest release that tests are predicted for: how it is named among releases, and its patch."""
+
+    subject: str
+    design: Any
+    patch: str
+
+
 class Emitting(Protocol):
-    """What emitting asks of an engine: its mechanisms, templates, drivers and subjects."""
+    """What emitting asks of an engine: its mechanisms, templates, drivers and subjects.
+
+    `mechanisms`: the families of tests; `package`: where its folders `templates` and `drivers` lie;
+    `configuration_fields`: those that every emitted test gives by position; `support`: the module that all tests of
+    a target import, by target; `proposed`: proposals that tests are predicted for; `replay_subjects`: the devices that
+    replay tests run on.
+    """
+
+    mechanisms: tuple[Mechanism, ...] = ()
+    package: str
+    configuration_fields: tuple[str, ...] = ()
+    support: Mapping[str, str]
+    proposed: tuple[Proposal, ...] = ()
+    replay_subjects: tuple[str, ...] = ()
+
+    def refused(self, case: Case) -> str | None:
+        """Why no test is emitted for a case, or None."""
+        return None
+
+    def replays(
+        self, environment: Any, cases: Iterable[tuple[Case, str]]
+    ) -> tuple[dict[str, str], dict[str, PredictedTest]]:
+        """The files that replay cases, each with the name of its design, and what their tests are predicted to do."""
+        return {}, {}
+
+    def replay_job(self, name: str, case: Case, design: Any) -> ReplayJob:
+        """A case ready to be replayed under its name; raises `NotReplayed` where it cannot be."""
+        ...
+
+    def not_replayed(self, cases: Iterable[tuple[Case, str]]) -> dict[str, str]:
+        """Cases that cannot be replayed, by name, and why."""
+        return {}
 
 
 class Explaining(Protocol):
     """What explaining a case asks of an engine: what each event leaves behind."""
+
+    def walked(self, case: Case, design: str) -> tuple[Standing, ...] | None:
+        """How things stand after each event of a case; None where the model does not act it out."""
+        return None
+
+    def most_accepted(self, case: Case) -> int | None:
+        """The most tokens that one verify of a case accepts, where that is known."""
+        return None
+
+    def grids(self, case: Case) -> tuple[tuple[str, int], ...]:
+        """The grids that a case is drawn over, each with its name and its step in tokens, the tree's first."""
+        ...
+
+
+class Documenting(Protocol):
+    """What the generated pages of the documentation ask of an engine.
+
+    `title`: the engine's name in prose; `least_values`: which parameters of its theorems may be below 1, as sentences;
+    `inductions`: families whose theorems are the steps of an induction; `subjects`: what subjects of emitted tests beside
+    releases are, as a sentence; `lengths`: names of the lengths shown of a published launch.
+    """
+
+    title: str
+    least_values: str = ""
+    inductions: tuple[str, ...] = ()
+    subjects: str = ""
+    lengths: tuple[str, ...] = ()
+
+    def mechanisms(self) -> Sequence[Any]:
+        """The mechanisms that tests are emitted for, each with its predicates."""
+        return ()
+
+    def faults(self) -> Sequence[Any]:
+        """Public reports that the rules can model, each as a design and what a search finds in it."""
+        return ()
+
+    def unstated(self) -> Sequence[Any]:
+        """Public reports that the rules cannot model, each with the reason."""
+        return ()
+
+    def count(self, entries: Iterable[Any]) -> int:
+        """How many different reports entries are about."""
+        return len(list(entries))
+
+    def lengths_of(self, judgement: Judgement) -> Iterable[str]:
+        """The lengths of a judged launch, one for each of `lengths`."""
+        return ()
 
 
 class Engine(Protocol):
@@ -225,6 +328,8 @@ class Engine(Protocol):
     def emit(self) -> Emitting: ...
     @property
     def explain(self) -> Explaining: ...
+    @property
+    def documents(self) -> Documenting: ...
 
 
 def engine(name: str) -> Engine:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_checks import choices
+from spec.engine import DEFAULT, part
 
 SCHEMA = "gridproof/gpu-checks/1"
 PRECISION_DEPTH = 512  # tokens
@@ -60,10 +61,9 @@ def measured(device: str, deepest: int) -> dict[str, Any]:
     import torch
 
     from gpu_checks import devices, throughput
-    from gpu_checks.all_pairs import matrix
     from gpu_checks.recurrences import RECURRENCES
 
-    found, load = matrix(deepest), throughput.LOADS[device]
+    found, load = part(DEFAULT, "gpu_checks").pairs(deepest), throughput.LOADS[device]
     bandwidth = throughput.copy_bandwidth(load, device)
     return {
         "schema": SCHEMA,

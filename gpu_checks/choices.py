@@ -1,6 +1,6 @@
 """The names a replay can be asked for; nothing here needs torch."""
 
-from spec.sglang.configuration import STATEFUL_LAYERS
+from spec.recurrences import STATEFUL_LAYERS
 
 RECURRENCES = STATEFUL_LAYERS
 DEVICES = ("cpu", "cuda")

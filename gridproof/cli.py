@@ -201,7 +201,7 @@ def _finish(code: int, exit_zero: bool = False) -> None:
     sys.exit(0 if exit_zero and code == 1 else code)
 
 
-_ONE_ENGINE = click.option("--engine", help="only this engine, such as sglang; default: all")
+_ONE_ENGINE = click.option("--engine", help=f"only this engine, such as {DEFAULT}; default: all")
 _EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="exit 0 instead of 1")
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from generators import engines
 from generators.cases.codes import codes
 from generators.check.findings import Judgement
 from generators.check.published import configurations, verdicts
@@ -18,13 +21,13 @@ from generators.emit.manifest import Manifest, parse
 from generators.emit.predicate_coverage import TIERS, Exclusion, exclusions, instances
 from generators.search.user_design.load import own_rules
 from generators.search.user_design.rule import OwnRule
-from generators.sglang.emit.mechanisms import MECHANISMS
-from generators.sglang.search.public_reports import Fault, count, faults, unstated
 from gridproof import files
 from gridproof.reports.code_facts import example_of, facts
 from spec import worth
-from spec.sglang.releases import DESIGNS, RELEASES, Design
-from spec.sglang.theorems import LIBRARY
+from spec.engine import DEFAULT, Design, engine
+
+MODEL = engine(DEFAULT)  # the engine that the pages are about
+DOCUMENTS = engines.engine(DEFAULT).documents
 
 OUTSIDE_THE_SOLVER = (
     "",
@@ -32,9 +35,10 @@ OUTSIDE_THE_SOLVER = (
     "",
     "| what | where it is used | how it is covered |",
     "| --- | --- | --- |",
-    "| induction: a property that holds at the start and that every event keeps holds for ever | `slots`, `tree` | the start "
+    "| induction: a property that holds at the start and that every event keeps holds for ever | "
+    f"{', '.join(f'`{family}`' for family in DOCUMENTS.inductions)} | the start "
     "and each event are theorems of their own, and random orders of events reach no state outside the hypotheses of the "
-    "theorem for the next event (`tests/spec/sglang/test_inductions.py`); [Horn clauses](../theory.md#a-second-method) show the same "
+    f"theorem for the next event (`tests/spec/{MODEL.name}/test_inductions.py`); [Horn clauses](../theory.md#a-second-method) show the same "
     "of requests and nodes, where Spacer does the induction |",
     "| a claim about one arbitrary step, length or checkpoint holds for all | every family | generalisation: the number is "
     "a parameter, and nothing is known about it but its hypotheses |",
@@ -48,33 +52,33 @@ OUTSIDE_THE_SOLVER = (
 
 def theorems() -> str:
     """The catalogue of theorems: claim, parameters, hypotheses, file, what each one catches."""
-    found = worth.refuters(LIBRARY)
+    library = MODEL.library()
+    found = worth.refuters(library)
     refuted, alone = worth.refuted(found), worth.alone(found)
     lines = [
         "# Theorems",
         "",
         "Every theorem holds for all values of its parameters. Each parameter is a whole number of at least 1, without an "
-        "upper bound. A prefix, a label and the number of steps ahead may be 0. The state in a slot is at least -1, which "
-        "stands for a slot that nothing wrote, or -2, which stands for no slot.",
+        f"upper bound. {DOCUMENTS.least_values}",
         "The theorems are about the rules of the newest modelled release, unless one names a rule or a design itself. "
         "`fails on` names the releases whose own rules break it.",
-        "Lengths and depths are in tokens, `dcp_size` is in ranks. The proved formula comes from calling the "
-        "rules in `spec/sglang/rules`.",
-        "What a theorem is worth is counted in *mutants*, wrong rules of one changed line (`tests/spec/sglang/mutants.py`): those "
-        "that it refutes, and of these the ones that no other theorem refutes. "
-        f"{worth.summary(found, [theorem.id for theorem in LIBRARY])} One that refutes none alone may still say "
-        "something that no other says: the mutants are those that somebody thought of.",
+        f"Lengths and depths are in tokens{_other_units()}. The proved formula comes from calling the "
+        f"rules in `spec/{MODEL.name}/rules`.",
+        "What a theorem is worth is counted in *mutants*, rules with one changed line "
+        f"(`tests/spec/{MODEL.name}/mutants.py`): how many it refutes, and how many of those no other theorem refutes. "
+        f"{worth.summary(found, [theorem.id for theorem in library])} A theorem that refutes none alone may still state "
+        "something that no other states, for the mutants are only those that somebody thought of.",
         "This page is written by `tox -e docs`; a test holds it and the library together.",
         *OUTSIDE_THE_SOLVER,
     ]
-    for family in LIBRARY.families:
+    for family in library.families:
         lines += ["", f"## {family}"]
-        for theorem in LIBRARY:
+        for theorem in library:
             if theorem.family == family:
                 parameters = theorem.parameters()
                 statement = theorem.at({p: max(least, 1) for p, least in parameters.items()})
                 hypotheses = ", ".join(f"`{h}`" for h in statement.hypotheses)
-                caught = ", ".join(n.removeprefix("sglang-") for n in theorem.refuted_by)
+                caught = ", ".join(n.removeprefix(f"{MODEL.name}-") for n in theorem.refuted_by)
                 file = theorem.state.__module__.replace(".", "/") + ".py"
                 lines += [
                     "",
@@ -90,6 +94,18 @@ def theorems() -> str:
                     f"- stated in: `{file}`",
                 ]
     return "\n".join(lines) + "\n"
+
+
+def _other_units() -> str:
+    """The fields that are not in tokens, with their units."""
+    return "".join(
+        f", `{f.name}` is in {f.unit}" for f in MODEL.fields if f.unit not in ("", "tokens")
+    )
+
+
+def _named(names: Iterable[str]) -> str:
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def findings() -> str:
@@ -120,11 +136,12 @@ def _sentence(text: str) -> str:
 
 def designs() -> str:
     """The table of modelled releases: the rule that each producer of checkpoints uses."""
-    summaries = {d.release: d.summary() for d in DESIGNS.values()}
+    summaries = {r: MODEL.released(r).summary() for r in MODEL.releases}
     lines = [
-        "# Modelled releases of SGLang",
+        f"# Modelled releases of {DOCUMENTS.title}",
         "",
-        "The rule that each producer of checkpoints uses, by the name of its function in `spec/sglang/rules`. "
+        "The rule that each producer of checkpoints uses, by the name of its function in "
+        f"`spec/{MODEL.name}/rules`. "
         "`gridproof designs` prints the same. This page is written by `tox -e docs`.",
         "",
         "| rule | " + " | ".join(summaries) + " |",
@@ -146,15 +163,15 @@ def coverage() -> str:
         "either an instance or an *exclusion*: predicates of which the solver shows, for all configurations and lengths "
         "(of at least 1, or 0 where the mechanism allows that), that they never hold together "
         "(`tests/generators/emit/test_predicate_coverage.py`). Tier `tiny` has every pair of predicates in each way that "
-        "occurs, `small` every three, `standard` every combination. A test stands for an instance and a claim. Page, dcp, "
-        "chunk, interval, draft tokens and lengths are symbolic in the proofs; the other fields (strategy, overlap, "
-        "algorithm, ranks, prefill chunk) take the values that the mechanism lists. This page is written by `tox -e docs`.",
+        "occurs, `small` every three, `standard` every combination. A test stands for an instance and a claim. In the proofs "
+        f"lengths and the fields {_named(f.name for f in MODEL.fields if f.symbolic)} are symbolic; the other fields take "
+        "the values that the mechanism lists. This page is written by `tox -e docs`.",
         "",
         "| mechanism | predicates | combinations | with an instance | excluded | by proofs | tests tiny | small | standard |",
         "| --- |" + " --- |" * 8,
     ]
     total: Counter[str] = Counter()
-    for mechanism in MECHANISMS:
+    for mechanism in DOCUMENTS.mechanisms():
         space = mechanism.space
         if space is None:
             continue
@@ -173,7 +190,7 @@ def coverage() -> str:
     sums = " | ".join(str(total[tier]) for tier in TIERS)
     lines.append(f"| all | | | | | | {sums} |")
     lines += _predicted(manifest_of("standard"))
-    for mechanism in MECHANISMS:
+    for mechanism in DOCUMENTS.mechanisms():
         if mechanism.space is not None:
             lines += ["", f"## {mechanism.name}", "", "Predicates:", ""]
             lines += [f"- `{name}`" for name in mechanism.space.predicates]
@@ -189,7 +206,7 @@ def _predicted(document: Manifest) -> list[str]:
         "## What each release is predicted to do",
         "",
         "The number of tests of tier `standard` that fail; in brackets the number that are not comparable, because the "
-        "release has no such code. `+insert-guard` is the release with the patch that lies beside the tests.",
+        "release has no such code. " + DOCUMENTS.subjects,
         "",
         "| mechanism | " + " | ".join(document.subjects) + " |",
         "| --- |" + " --- |" * len(document.subjects),
@@ -209,7 +226,7 @@ def _predicted(document: Manifest) -> list[str]:
 
 def manifest_of(tier: str) -> Manifest:
     """The manifest of the engine's tests in a tier, without any case."""
-    return parse(json.loads(write.tests([], "sglang", tier)["manifest.json"]))
+    return parse(json.loads(write.tests([], DEFAULT, tier)["manifest.json"]))
 
 
 def _mechanism(test: str) -> str:
@@ -233,29 +250,29 @@ def published() -> str:
         "of checkpoints that are unsafe. A test compares every verdict with the rules run on plain numbers. "
         "This page is written by `tox -e docs`.",
         "",
-        f"| launch | tree page | interval | {' | '.join(RELEASES)} |",
-        "| --- | --- | --- |" + " --- |" * len(RELEASES),
+        f"| {' | '.join(('launch', *DOCUMENTS.lengths, *MODEL.releases))} |",
+        "|" + " --- |" * (1 + len(DOCUMENTS.lengths) + len(MODEL.releases)),
     ]
     for one in configurations():
         judged = verdicts(one)
-        newest = judged[RELEASES[-1]]
-        cells = [one.id, str(newest.geometry.get("tree_page", "-"))]
-        cells.append(str(newest.configuration.get("mamba_track_interval", "-")))
-        cells += [_verdict(judged[release]) for release in RELEASES]
+        newest = judged[MODEL.newest]
+        cells = [one.id, *DOCUMENTS.lengths_of(newest)]
+        cells += [_verdict(judged[release]) for release in MODEL.releases]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _verdict(judgement: Judgement) -> str:
-    unsafe = [reader for reader, verdict in judgement.producers.items() if verdict == "unsafe"]
+    unsafe = [name for name, verdict in judgement.producers.items() if verdict == "unsafe"]
     text = _SHORT.get(judgement.verdict, judgement.verdict)
     return f"{text} ({', '.join(unsafe)})" if unsafe else text
 
 
 def reported() -> str:
     """The tables of public reports: how each is modelled and found, by its mechanism or its outcome, or why it is not."""
-    mechanisms = [fault for fault in faults() if fault.cause is None]
-    outcomes = [fault for fault in faults() if fault.cause is not None]
+    faults, unstated, count = DOCUMENTS.faults(), DOCUMENTS.unstated(), DOCUMENTS.count
+    mechanisms = [fault for fault in faults if fault.cause is None]
+    outcomes = [fault for fault in faults if fault.cause is not None]
     lines = [
         "# Public reports",
         "",
@@ -264,8 +281,8 @@ def reported() -> str:
         "`search`, which is given the design and nothing else, and does not find it in the right design. This page is "
         "written by `tox -e docs`.",
         "",
-        f"Of {count([*faults(), *unstated()])} reports the mechanism of {count(mechanisms)} is modelled and found again, and "
-        f"of {count(outcomes)} the outcome alone; {count(unstated())} are not modelled.",
+        f"Of {count([*faults, *unstated])} reports the mechanism of {count(mechanisms)} is modelled and found again, and "
+        f"of {count(outcomes)} the outcome alone; {count(unstated)} are not modelled.",
         "",
         "## Mechanisms",
         "",
@@ -288,12 +305,12 @@ def reported() -> str:
         "| report | what went wrong | why not |",
         "| --- | --- | --- |",
     ]
-    for entry in unstated():
+    for entry in unstated:
         lines.append(f"| {_pages(entry.reports)} | {entry.title} | {entry.reason} |")
     return "\n".join(lines) + "\n"
 
 
-def _found(fault: Fault) -> tuple[str, ...]:
+def _found(fault: Any) -> tuple[str, ...]:
     """The cells of a report that is modelled."""
     own = ", ".join(f"`{name}`" for name in _own(fault.faulty()))
     stated = f"`{fault.design}`" if fault.design else f"own {own}" if own else "a switch"

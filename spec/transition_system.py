@@ -69,7 +69,7 @@ class Model(Protocol):
         """The initial states, each with the moves that led to it."""
 
     def ways(self, state: Any) -> Iterable[tuple[Any, Hashable]]:
-        """The ways in which a state can go on, each with what tells it from every other that goes on differently."""
+        """The ways in which a state can go on, each with the key that distinguishes it from every state that goes on differently."""
 
     def successors(self, state: Any, way: Any) -> Iterable[tuple[Any, Any]]:
         """The moves of one way, and the state after each."""
@@ -158,8 +158,8 @@ def shortest_traces(
                 for move, after in model.successors(node.state, way):
                     special = model.special(node.state, move)
                     causes = node.causes if special is None else node.causes | {special}
-                    if (amiss := model.wrong(after)) is not None:
-                        wrong.append(_trace((*node.moves, move), causes, amiss))
+                    if (problem := model.wrong(after)) is not None:
+                        wrong.append(_trace((*node.moves, move), causes, problem))
                     elif not model.is_end(move):
                         state = model.judged(after)
                         if not reached.is_new(state, causes):
@@ -181,8 +181,8 @@ def _start(model: Model, moves: tuple[Any, ...], state: Any) -> _Node:
     return _Node(state, moves, causes, tuple(way for way, _ in model.ways(state)))
 
 
-def _trace(moves: tuple[Any, ...], causes: frozenset[str], amiss: Wrong) -> Trace:
-    return Trace(moves, amiss.kind, causes, amiss.ending, amiss.tokens)
+def _trace(moves: tuple[Any, ...], causes: frozenset[str], problem: Wrong) -> Trace:
+    return Trace(moves, problem.kind, causes, problem.ending, problem.tokens)
 
 
 def followed(model: Replayable, moves: Sequence[Any]) -> Trace | None:
@@ -194,8 +194,8 @@ def followed(model: Replayable, moves: Sequence[Any]) -> Trace | None:
         special = model.special(state, move)
         causes = causes if special is None else causes | {special}
         state = model.apply(state, move)
-        if (amiss := model.wrong(state)) is not None:
-            return _trace(tuple(moves[:number]), causes, amiss)
+        if (problem := model.wrong(state)) is not None:
+            return _trace(tuple(moves[:number]), causes, problem)
         state = model.judged(state)
     return None
 

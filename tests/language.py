@@ -42,7 +42,19 @@ COVERED = (
     *("docs/*.md", "docs/decisions/*.md", "docs/conf.py"),
     *("benchmarks/README.md", "recipes/**/*.toml", "recipes/**/*.py", "action.yml"),
     *(".github/**/*.md", ".github/**/*.yml", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml"),
-    *("gridproof/cli.py", "gridproof/console.py", "gridproof/files.py", "gridproof/docs_pages.py"),
+    *("benchmarks/*.py", "spec/**/*.py", "gridproof/*.py"),
+    *(f"gridproof/commands/{name}.py" for name in ("check", "designs", "emit", "explain", "prove")),
+    *(
+        f"gridproof/reports/{name}.py"
+        for name in ("check", "code_facts", "github", "prove", "smt_files")
+    ),
+    *("generators/engines.py", "generators/common/*.py", "generators/cases/*.py"),
+    *("generators/launch/**/*.py", "generators/check/*.py", "generators/sglang/*.py"),
+    *(
+        "generators/sglang/launch/*.py",
+        "generators/sglang/launch/*.toml",
+        "generators/sglang/check/*.py",
+    ),
     *("tests/test_docs.py", "tests/test_project_files.py"),
 )
 

@@ -13,7 +13,7 @@ import pytest
 
 from generators.cases import codes
 from generators.emit import write
-from generators.search.user_design.load import rules, switches
+from generators.engines import engine
 from generators.sglang.search.public_reports import count, faults, unstated
 from gridproof import cli, docs_pages
 from spec.sglang.fault_frequency import Traffic
@@ -153,13 +153,15 @@ def test_the_theorems_tests_and_findings_that_documents_name_exist(root):
 
 def test_the_rules_that_a_design_file_may_give_are_listed_with_what_they_take(root):
     text = texts(root)["docs/search.md"]
-    listed = {}
+    listed, given = {}, engine("sglang").search.design_rules
     for names, takes in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `([^`]+)` \|", text, re.MULTILINE):
         listed |= dict.fromkeys(re.findall(r"\w+", names), takes)
     assert listed.pop("guard_NAME") == "c"
-    own = {name: ", ".join(inspect.signature(rule).parameters) for name, rule in rules().items()}
+    own = {
+        name: ", ".join(inspect.signature(rule).parameters) for name, rule in given.rules.items()
+    }
     assert listed == own
-    assert all(f"`{name}`" in text for name in switches())
+    assert all(f"`{name}`" in text for name in given.switches)
 
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])

@@ -1,8 +1,8 @@
 """Decode snapshots hang on the nodes of their own depth, in a model that counts tokens.
 
 Guarded against:
-  GP101 decode-grid: a decode checkpoint is hung on a node of another depth: the tree cannot
-    name the depths decode snapshots at
+  GP101 decode-grid: decode checkpoints are stored under the wrong prefix: decode takes them at
+    lengths that have no node in the radix tree
 Cases:
   GP101 decode-period2-page64-dcp8-interval256-chunk64: a state of 768 tokens on the node of
     depth 512

@@ -1,10 +1,10 @@
 """An extend donates the state of a depth with a node, in a model that counts tokens.
 
 Guarded against:
-  GP201 extend-prefix: a piece of a prompt that starts off the tree page stores its state under
-    a depth counted from there, which no node has
-  GP204 extend-assertion: an engine assertion stops the scheduler when an extend starts off the
-    cache chunk
+  GP201 extend-prefix: a prompt's checkpoint is stored under too short a prefix: a piece of the
+    prompt that starts inside a tree page counts its checkpoint grid from there
+  GP204 extend-assertion: the scheduler stops at an assertion when a piece of a prompt starts
+    off the cache chunk
 Cases:
   GP201 extend-prefix-extra-buffer-lazy-overlap-chunk-page64-dcp1-interval256-chunk64: a state
     of 65 tokens on the node of depth 64

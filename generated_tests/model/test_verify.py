@@ -1,8 +1,8 @@
 """A speculative verify saves the state of a depth with a node, in a model that counts tokens.
 
 Guarded against:
-  GP102 verify-grid: a verify checkpoint is hung on a node of another depth: the tree cannot
-    name the depths verify saves at
+  GP102 verify-grid: checkpoints of a verify are stored under the wrong prefix: it saves them at
+    lengths that have no node in the radix tree
 Cases:
   GP102 verify-period2-page64-dcp8-interval256-chunk64: a state of 768 tokens on the node of
     depth 512

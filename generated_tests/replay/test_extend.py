@@ -10,7 +10,16 @@ import pytest
 
 pytest.importorskip("torch")
 
-from gpu_checks.emitted_api import Case, Step, followed, names, replayed, runs, surprises, verdicts
+from gpu_checks.sglang.emitted_api import (
+    Case,
+    Step,
+    followed,
+    names,
+    replayed,
+    runs,
+    surprises,
+    verdicts,
+)
 from gpu_checks.sglang.request import EngineFault
 from spec.sglang.configuration import Configuration
 

@@ -1,8 +1,8 @@
 """The slot that a finished request donates holds the state of the depth recorded for it.
 
 Guarded against:
-  GP401 slot-overwritten: a checkpoint was saved rightly, and another state is written into its
-    slot before it is donated
+  GP401 slot-overwritten: a checkpoint's slot is overwritten by a later snapshot before the
+    checkpoint is inserted into the radix tree
 Cases:
   GP401 slot-overwritten-extra-buffer-overlap-alone-page64-dcp1-interval64-chunk64: a state of
     128 tokens on the node of depth 64

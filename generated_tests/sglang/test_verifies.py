@@ -1,11 +1,11 @@
 """Under speculation, the slot that a finished request donates holds the state of its depth.
 
 Guarded against:
-  GP401 slot-overwritten: a checkpoint was saved rightly, and another state is written into its
-    slot before it is donated
-  GP402 slot-label: a slot is donated under a depth that no state was saved for in it
-  GP403 key-overshot: a state has consumed more tokens than the key that it is donated under,
-    and hangs on the shorter key
+  GP401 slot-overwritten: a checkpoint's slot is overwritten by a later snapshot before the
+    checkpoint is inserted into the radix tree
+  GP402 slot-label: a slot is inserted under a prefix length it never held a state for
+  GP403 key-overshot: a state is inserted under a key that is shorter than what the state has
+    consumed
 Cases:
   GP401 slot-overwritten-extra-buffer-overlap-speculative-alone-page64-dcp1-interval64-chunk64:
     a state of 128 tokens on the node of depth 64

@@ -12,15 +12,14 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
 from generators.emit import manifest
+from spec.engine import DEFAULT, engine
 from spec.numbers import Truth, negation
-from spec.sglang.theorems import LIBRARY
-from spec.theorem import Statement, Theorem
+from spec.theorem import Setting, Statement, Theorem
 
 # A manifest also knows the cases, which need no coverage.
 TIERS = manifest.TIERS[1:]
@@ -34,11 +33,12 @@ class Instance:
     configuration: Mapping[str, Any]
     lengths: Mapping[str, int]
     tier: str
+    engine: str = DEFAULT
 
     @property
     def c(self) -> Any:
         """The configuration as the rules read it."""
-        return SimpleNamespace(**self.configuration)
+        return engine(self.engine).configuration(**self.configuration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,17 @@ class Space:
     accepted: Mapping[str, Predicate]
     predicates: Mapping[str, Predicate]
     facts: Mapping[str, Predicate] = field(default_factory=dict)
+    engine: str = DEFAULT
+
+    @property
+    def setting(self) -> Setting:
+        """What the engine brings to the proofs."""
+        return engine(self.engine).library().setting
 
     @cached_property
     def variants(self) -> tuple[dict[str, Any], ...]:
         """Every combination of fields that are not symbolic in proofs."""
-        symbolic = LIBRARY.setting.fields
+        symbolic = self.setting.fields
         others = [{k: v for k, v in c.items() if k not in symbolic} for c in self.configurations]
         return tuple({tuple(other.values()): other for other in others}.values())
 
@@ -86,7 +92,7 @@ def _found(space: Space) -> dict[int, tuple[dict[str, int], dict[str, int]]]:
     """The first instance met of each combination; bit i of a combination is the i-th predicate."""
     found: dict[int, tuple[dict[str, int], dict[str, int]]] = {}
     for configuration, lengths in _points(space):
-        c = SimpleNamespace(**configuration)
+        c = engine(space.engine).configuration(**configuration)
         size = len(next(iter(lengths.values()), [0]))
         held = numpy.ones(size, dtype=bool)
         for truth in space.truths(space.accepted, c, lengths):
@@ -137,7 +143,7 @@ def instances(space: Space) -> tuple[Instance, ...]:
     tier = {**dict.fromkeys(order, "standard"), **dict.fromkeys(small, "small")}
     tier |= dict.fromkeys(tiny, "tiny")
     by_tier = sorted(order, key=lambda c: TIERS.index(tier[c]))
-    return tuple(Instance(found[c][0], found[c][1], tier[c]) for c in by_tier)
+    return tuple(Instance(found[c][0], found[c][1], tier[c], space.engine) for c in by_tier)
 
 
 def up_to(space: Space, tier: str) -> list[Instance]:
@@ -184,7 +190,7 @@ def _theorem(
         family="coverage",
         claim=f"In the space of {space.name}: {name}.",
         state=state,
-        setting=replace(LIBRARY.setting, fixed=variant),
+        setting=replace(space.setting, fixed=variant),
         lengths={length: min(1, *values) for length, values in space.lengths.items()},
     )
 

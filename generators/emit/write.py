@@ -5,47 +5,45 @@ from __future__ import annotations
 import hashlib
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from generators.cases import wording
 from generators.cases.codes import code_named
 from generators.cases.file_format import Case, CaseFile, spelled, text_of
 from generators.common.errors import BadInput
-from generators.emit import python_source, replay_tests
+from generators.emit import python_source
 from generators.emit.manifest import Manifest, PredictedTest
-from generators.emit.replay_tests import MOST_DRAFT_TOKENS
-from generators.sglang.codes import VERIFY_GRID
-from generators.sglang.emit.mechanisms import MECHANISMS, emitted, takes
-from generators.sglang.emit.mechanisms.base import (
+from generators.emit.mechanism import (
     CASES,
-    CONFIGURATION_FIELDS,
+    ENGINE,
+    MODEL,
     Check,
     Emitted,
     TestGroup,
+    emitted,
+    takes,
 )
-from generators.sglang.emit.retelling import design_of
-from spec.sglang.proposals import with_insert_guard
-from spec.sglang.releases import CURRENT, DESIGNS, Design
+from generators.engines import Engine, engine, engine_of
+from spec.engine import DEFAULT, PACKAGES, Design, UnknownDesign, design_named
 
-SUPPORT = {"model": "gridproof_model.py", "sglang": "gridproof_sglang.py"}
 REPLAY = "replay"
-TARGETS = (*SUPPORT, REPLAY)
-GUARDED = f"{CURRENT.release}+insert-guard"
-PATCH = f"insert_guard-{CURRENT.release}.patch"
 MOST_TOKENS = 200_000
 
 
-def _environment() -> jinja2.Environment:
+def targets() -> tuple[str, ...]:
+    """What tests can be written for: the rules themselves, each engine, and replays on numbers."""
+    return (MODEL, *PACKAGES, REPLAY)
+
+
+def _environment(of: Engine) -> jinja2.Environment:
+    packages = ("generators.emit", of.emit.package)
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [
-                jinja2.PackageLoader(f"generators.{room}", "templates")
-                for room in ("emit", "sglang.emit")
-            ]
-        ),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(p, "templates") for p in packages]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -53,7 +51,7 @@ def _environment() -> jinja2.Environment:
         autoescape=False,
     )
     environment.filters["literal"] = python_source.literal
-    environment.filters["param"] = _param
+    environment.filters["param"] = partial(_param, len(of.emit.configuration_fields))
     environment.filters["signature"] = lambda group: python_source.signature(
         group.name, [*group.checks[0].arguments, "record_property"]
     )
@@ -61,10 +59,10 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _param(check: Check) -> str:
+def _param(positional: int, check: Check) -> str:
     """A run of a test as an item of parametrize's list."""
     arguments = [
-        python_source.configuration(value, len(CONFIGURATION_FIELDS))
+        python_source.configuration(value, positional)
         if name == "configuration"
         else python_source.literal(value)
         for name, value in check.arguments.items()
@@ -75,13 +73,18 @@ def _param(check: Check) -> str:
 
 
 def subjects(target: str) -> dict[str, Design]:
-    """What tests of a target are run on, by name: releases (and a proposal on the newest) or designs."""
-    if target == "model":
-        return dict(DESIGNS)
-    return {
-        **{design.release: design for design in DESIGNS.values()},
-        GUARDED: with_insert_guard(CURRENT),
-    }
+    """What tests of a target are run on, by name: releases (and proposals on the newest) or designs."""
+    if target == MODEL:
+        return _designs(engine(DEFAULT))
+    of = engine(target)
+    released = {design.release: design for design in _designs(of).values()}
+    return {**released, **{p.subject: p.design for p in of.emit.proposed}}
+
+
+def _designs(of: Engine) -> dict[str, Design]:
+    """The modelled releases of an engine, by the name of their design."""
+    designs = [of.model.released(release) for release in of.model.releases]
+    return {design.name: design for design in designs}
 
 
 def _span(names: Sequence[str], order: Sequence[str]) -> str:
@@ -115,32 +118,26 @@ def _predictions(target: str, found: Sequence[Emitted]) -> Predicted:
     }
 
 
-def _colours(target: str, found: Emitted, predicted: Predicted) -> list[str]:
+def _outcomes(target: str, found: Emitted, predicted: Predicted) -> list[str]:
     """For each test: how many of its runs fail, and on which subjects."""
     order, rows = list(subjects(target)), []
     for group in found.groups:
         runs = [predicted[_named(found, group, check)] for check in group.checks]
         rows.append(f"  {group.name}: {len(runs)} run{'s' if len(runs) > 1 else ''}")
-        by_colour: dict[str, list[str]] = {}
+        by_outcome: dict[str, list[str]] = {}
         for subject in order:
             outcomes = [run.by_subject[subject]["outcome"] for run in runs]
-            red, lacking = outcomes.count("fails"), outcomes.count("not comparable")
-            parts = [f"{red} red"] if red else []
+            failing, lacking = outcomes.count("fails"), outcomes.count("not comparable")
+            parts = [f"{failing} fail{'s' if failing == 1 else ''}"] if failing else []
             parts += [f"{lacking} not comparable"] if lacking else []
-            by_colour.setdefault(", ".join(parts) or "all green", []).append(subject)
-        rows += [f"    {what}: {_span(names, order)}" for what, names in by_colour.items()]
+            by_outcome.setdefault(", ".join(parts) or "all pass", []).append(subject)
+        rows += [f"    {what}: {_span(names, order)}" for what, names in by_outcome.items()]
     return rows
 
 
 def _guarded(case: Case) -> str:
-    depths = case.depths
-    if case.outcome == "fault":
-        what = f"an assertion of the engine at {case.trace[-1].seq_len} tokens"
-    else:
-        consumed = depths["state"]
-        state = "a state that nobody wrote" if consumed is None else f"a state of {consumed} tokens"
-        what = f"{state} on the node of depth {depths['node']}"
-    return f"{case.code} {case.id}: {what}"
+    """A case in the head of an emitted file."""
+    return f"{case.code} {case.id}: {wording.consequence(case)}"
 
 
 def _constant(check: Check) -> str:
@@ -165,6 +162,7 @@ def _wrapped(text: str) -> str:
 def _module(
     environment: jinja2.Environment, target: str, tier: str, found: Emitted, predicted: Predicted
 ) -> str:
+    """The text of one emitted file."""
     template = environment.get_template(f"{target}_{found.mechanism.name}.py.j2")
     command = f"gridproof emit --target {target}" + (f" --tier {tier}" if tier != CASES else "")
     return template.render(
@@ -173,39 +171,52 @@ def _module(
             _wrapped(f"{code.id} {code.name}: {code.means}")
             for code in (code_named(c) for c in dict.fromkeys(case.code for case in found.cases))
         ],
-        colours=_colours(target, found, predicted),
+        outcomes=_outcomes(target, found, predicted),
         command=command,
         groups=found.groups,
         configurations=lambda groups: _configurations(groups).items(),
         constant=_constant,
         facts=lambda checks, design: _facts(checks, design).items(),
-        designs=list(DESIGNS.values()),
+        designs=list(subjects(MODEL).values()),
     )
 
 
-def _guard_helps(test: PredictedTest) -> bool:
-    """Whether the insert-time guard turns a test green that the newest release fails."""
-    guarded = test.by_subject.get(GUARDED, {}).get("outcome")
-    return guarded == "passes" and test.by_subject[CURRENT.release]["outcome"] == "fails"
+def _mends(test: PredictedTest, subject: str, newest: str) -> bool:
+    """Whether a proposal makes a test pass that the newest release fails."""
+    mended = test.by_subject.get(subject, {}).get("outcome")
+    return mended == "passes" and test.by_subject[newest]["outcome"] == "fails"
 
 
 def tests(cases: Sequence[Case], target: str, tier: str = CASES) -> dict[str, str]:
     """The files of one target by name: a module a mechanism, the support modules, the manifest."""
-    environment = _environment()
-    found = emitted(cases, target, tier)
+    of = engine(DEFAULT if target == MODEL else target)
+    environment, kind = _environment(of), MODEL if target == MODEL else ENGINE
+    found = emitted(of.emit.mechanisms, cases, kind, tier)
     predicted = _predictions(target, found)
     files = {
         f"test_{f.mechanism.name}.py": _module(environment, target, tier, f, predicted)
         for f in found
     }
-    support = {SUPPORT[target], *(name for f in found for name in f.mechanism.support)}
+    support = {of.emit.support[kind], *(name for f in found for name in f.mechanism.support)}
     for name in sorted(support):
-        files[name] = environment.get_template(f"{name}.j2").render(newest=CURRENT.name)
-    if any(_guard_helps(test) for test in predicted.values()):
-        files[PATCH] = (
-            resources.files("generators.sglang.emit.templates").joinpath(PATCH).read_text("utf-8")
-        )
+        files[name] = _support(environment, of, name)
+    for proposal in of.emit.proposed:
+        newest = of.model.newest
+        if any(_mends(test, proposal.subject, newest) for test in predicted.values()):
+            files[proposal.patch] = _kept(of, "templates", proposal.patch)
     return _with_manifest(target, tier, tuple(subjects(target)), files, predicted)
+
+
+def _support(environment: jinja2.Environment, of: Engine, name: str) -> str:
+    """A module that tests import: a driver as it stands, or one made from a template."""
+    if resources.files(of.emit.package).joinpath("drivers", name).is_file():
+        return _kept(of, "drivers", name)
+    newest = of.model.released(of.model.newest)
+    return environment.get_template(f"{name}.j2").render(newest=newest.name)
+
+
+def _kept(of: Engine, folder: str, name: str) -> str:
+    return resources.files(of.emit.package).joinpath(folder, name).read_text("utf-8")
 
 
 def _with_manifest(
@@ -222,42 +233,53 @@ def _with_manifest(
 
 def replays(case_files: Iterable[CaseFile]) -> dict[str, str]:
     """The files of the replay target by name: a module a family, pytest's options, the manifest; none without a case."""
-    files, predicted = replay_tests.modules(_environment(), _designed(case_files))
+    of = engine(DEFAULT)
+    files, predicted = of.emit.replays(_environment(of), _designed(case_files))
     if not predicted:
         return {}
-    return _with_manifest(REPLAY, CASES, replay_tests.SUBJECTS, files, predicted)
+    return _with_manifest(REPLAY, CASES, of.emit.replay_subjects, files, predicted)
 
 
 def _designed(case_files: Iterable[CaseFile]) -> list[tuple[Case, str]]:
     return [(case, file.design) for file in case_files for case in file.cases]
 
 
-def untold(case_files: Sequence[CaseFile], targets: Sequence[str]) -> Iterator[str]:
+def left_out(case_files: Sequence[CaseFile], targets: Sequence[str]) -> Iterator[str]:
     """What the targets have no test for, and why: a sentence each."""
-    if mechanisms := [m for m in MECHANISMS if set(m.targets) & set(targets)]:
-        for case, _ in _designed(case_files):
-            if not any(takes(m, case) for m in mechanisms):
-                yield f"no test is written for {case.id}: no template tells its events yet"
+    designed = _designed(case_files)
+    kinds = {MODEL if target == MODEL else ENGINE for target in targets if target != REPLAY}
+    for case, design in designed if kinds else ():
+        mechanisms = engine_of(design_named(design)).emit.mechanisms
+        if not any(takes(m, case) for m in mechanisms if kinds & set(m.targets)):
+            yield f"no test is written for {case.id}: no template covers this sequence of events"
     if REPLAY in targets:
-        for name, why in replay_tests.families(_designed(case_files))[1].items():
+        for name, why in engine(DEFAULT).emit.not_replayed(designed).items():
             yield f"no replay is written for {name}: {why}"
 
 
-def _emittable(name: str, case: Case) -> None:
+def design_of(file: CaseFile, where: str) -> Any:
+    """The named design that a file of cases was found in; `BadInput` where it is none, as a design file's is not."""
+    try:
+        return design_named(file.design)
+    except UnknownDesign as error:
+        raise BadInput(
+            f"{where}: {error}; cases found with --design-file cannot be emitted or replayed, only "
+            "explained"
+        ) from None
+
+
+def _check_emittable(name: str, case: Case, design: Design) -> None:
     """Refuse a case whose test could not be run in reasonable time."""
-    c = case.configuration
+    of = engine_of(design)
     lengths = [case.trace[-1].seq_len, case.depths["state"] or 0]
-    lengths += [c[f] for f in CONFIGURATION_FIELDS]
+    lengths += [case.configuration[f] or 0 for f in of.emit.configuration_fields]
     if max(lengths) > MOST_TOKENS:
         raise BadInput(
             f"{name}: case {case.id} needs {max(lengths):,} tokens; a test is emitted for at most "
             f"{MOST_TOKENS:,}"
         )
-    drafts = c["speculative_num_draft_tokens"] or 0
-    if case.code == VERIFY_GRID.id and not 1 <= drafts <= MOST_DRAFT_TOKENS:
-        raise BadInput(
-            f"{name}: case {case.id} verifies {drafts} draft tokens; accepted are 1 to {MOST_DRAFT_TOKENS}"
-        )
+    if (why := of.emit.refused(case)) is not None:
+        raise BadInput(f"{name}: case {case.id} {why}")
 
 
 def folder(
@@ -269,9 +291,9 @@ def folder(
         for name, case_file in sorted(case_files.items())
     }
     for name, case_file in case_files.items():
-        design_of(case_file, name)
+        design = design_of(case_file, name)
         for case in case_file.cases:
-            _emittable(name, case)
+            _check_emittable(name, case, design)
     in_order = [case_file for _, case_file in sorted(case_files.items())]
     cases = [case for case_file in in_order for case in case_file.cases]
     for target in targets:

@@ -16,7 +16,7 @@ class SGLang:
 
     name = MODEL.name
     model = MODEL
-    _PARTS = ("search", "launch", "check", "emit", "explain")
+    _PARTS = ("search", "launch", "check", "emit", "explain", "documents")
 
     @property
     def codes(self) -> tuple[Code, ...]:

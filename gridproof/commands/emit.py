@@ -52,12 +52,12 @@ def run(
     case_files = {path.name: read_cases(path) for path in paths}
     from generators.emit import write
 
-    targets = targets or write.TARGETS
+    targets = targets or write.targets()
     kept = _kept(out, targets)
     tiers = {document.tier for document in kept.values()} - {write.CASES}
     written = write.folder(case_files, targets, tier or min(tiers, default=write.CASES))
     stale = _stale(out, set(written), kept)
-    for sentence in write.untold(list(case_files.values()), targets):
+    for sentence in write.left_out(list(case_files.values()), targets):
         output.note(sentence)
     if only_check:
         return _compare(output, out, written, stale)

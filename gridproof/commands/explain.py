@@ -78,7 +78,7 @@ def _walk(output: Output, shown: Timeline) -> None:
     for number, step in enumerate(shown.steps, 1):
         depths = (*step.held, step.state_depth, step.node_depth, step.replayed)
         cells = ["-" if depth is None else str(depth) for depth in depths]
-        table.add_row(str(number), step.event.event, str(step.event.seq_len), *cells, step.says)
+        table.add_row(str(number), step.event.event, str(step.event.seq_len), *cells, step.sentence)
     output.rich(table)
     for line in drawing(shown):
         output.line(line)

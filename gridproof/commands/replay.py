@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from generators.cases.file_format import Case, read_cases, text_of
 from generators.common.errors import BadInput, NothingToDo
-from generators.emit.replay_tests import NotReplayed, ends, named, resume_depths
-from generators.sglang.codes import FLUSH
-from generators.sglang.emit.retelling import configuration_of, design_of
+from generators.emit.jobs import NotReplayed, ReplayJob, named
+from generators.emit.write import design_of
+from generators.engines import engine_of
 from gpu_checks.choices import RECURRENCES
 from gridproof.console import Output, progress
 from gridproof.reports.replay import Row, Skipped, replay_document, replay_table, summary
-from spec.sglang.releases import Design, design_named
-
-if TYPE_CHECKING:
-    from gpu_checks.sglang.replay_case import Told
+from spec.engine import Design, design_named, part
 
 
 def run(
@@ -95,17 +90,6 @@ def _recurrences(values: str | None) -> tuple[str, ...]:
     return names
 
 
-@dataclass(frozen=True)
-class Job:
-    """A case under its name, its design, and the depths (tokens) of the node it resumes at and of its state."""
-
-    name: str
-    case: Case
-    design: Design
-    node: int
-    state: int
-
-
 def _designed(paths: Sequence[Path]) -> list[tuple[str, Case, Design]]:
     """The cases of all files, each once under its name, with the design they break."""
     found: list[tuple[Case, str]] = []
@@ -118,18 +102,16 @@ def _designed(paths: Sequence[Path]) -> list[tuple[str, Case, Design]]:
 
 def _jobs(
     cases: Iterable[tuple[str, Case, Design]], recurrences: Sequence[str]
-) -> tuple[dict[str, list[Job]], list[Skipped]]:
+) -> tuple[dict[str, list[ReplayJob]], list[Skipped]]:
     """What to replay on each recurrence, and what not; a case that names no recurrence is replayed on all."""
-    jobs: dict[str, list[Job]] = {name: [] for name in recurrences}
+    jobs: dict[str, list[ReplayJob]] = {name: [] for name in recurrences}
     skipped = []
     for name, case, design in cases:
         try:
-            job = Job(name, case, design, *resume_depths(case))
-            ends(case, design)
-            own = configuration_of(case).stateful_layers
-            wanted = [recurrence for recurrence in recurrences if recurrence in own]
+            job = engine_of(design).emit.replay_job(name, case, design)
+            wanted = [recurrence for recurrence in recurrences if recurrence in job.recurrences]
             if not wanted:
-                raise NotReplayed(f"it is a case of {', '.join(own)} alone")
+                raise NotReplayed(f"it is a case of {', '.join(job.recurrences)} alone")
         except NotReplayed as why:
             skipped.append(Skipped(name, str(why)))
             continue
@@ -139,37 +121,22 @@ def _jobs(
 
 
 def _replayed(
-    output: Output, jobs: Mapping[str, Sequence[Job]], device: str, dtype: str
+    output: Output, jobs: Mapping[str, Sequence[ReplayJob]], device: str, dtype: str
 ) -> tuple[list[Row], list[Skipped]]:
     """Every case on every recurrence it is of, and the cases whose trace does not end as they say."""
     from gpu_checks.devices import DTYPES
     from gpu_checks.recurrences import RECURRENCES as known
-    from gpu_checks.sglang.replay_case import replay_cases
 
     rows, contradicted = [], []
     with progress(output, "replaying") as update:
         for number, (name, wanted) in enumerate(jobs.items()):
             update(name, number, len(jobs))
-            cases = [_told(job) for job in wanted]
-            found = replay_cases(known[name], cases, dtype=DTYPES[dtype], device=device)
-            rows += [Row(case, name, one) for case, one in found.replays]
-            contradicted += [
-                Skipped(f"{case} on {name}", why) for case, why in found.contradicted.items()
-            ]
+            for engine in dict.fromkeys(job.design.engine for job in wanted):
+                theirs = [job for job in wanted if job.design.engine == engine]
+                checks = part(engine, "gpu_checks")
+                found = checks.replay(known[name], theirs, DTYPES[dtype], device)
+                rows += [Row(case, name, one) for case, one in found.replays]
+                contradicted += [
+                    Skipped(f"{case} on {name}", why) for case, why in found.contradicted.items()
+                ]
     return rows, contradicted
-
-
-def _told(job: Job) -> Told:
-    from gpu_checks.resume_pairs import Pair
-    from gpu_checks.sglang.replay_case import Told
-    from gpu_checks.sglang.request import Life
-
-    case = job.case
-    life = Life(
-        job.design,
-        configuration_of(case),
-        case.trace,
-        grammar=case.grammar,
-        pending=case.code == FLUSH.id,
-    )
-    return Told(job.name, life, Pair(job.node, job.state))

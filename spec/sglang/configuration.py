@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spec.recurrences import STATEFUL_LAYERS
+
 STRATEGIES = ("extra_buffer", "extra_buffer_lazy", "no_buffer")
-RECURRENCES = ("mamba2", "gdn", "kda", "lightning")
-# Layers that keep a state from token to token; a short convolution's is its window alone.
-STATEFUL_LAYERS = (*RECURRENCES, "short_conv")
 NUMERIC_FIELDS = (
     "page_size",
     "dcp_size",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spec.engine import Engine, Field, SecondMethod
-from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
+from spec.recurrences import RECURRENCES
+from spec.sglang.configuration import STRATEGIES, Configuration
 from spec.sglang.proposals import PROPOSALS
 from spec.sglang.releases import RELEASES, Design, design_named
 from spec.sglang.rules import grids

@@ -126,18 +126,22 @@ class Scheduler:
     def decode(self, r: Request, to: int) -> Request:
         """Launch decode steps until the one at `to`, each result processed when the scheduler would."""
         for length in self.steps_that_matter(r.length, to):
-            r = self._before_a_launch(r)
-            if length > r.length + 1:  # nothing writes, labels or swaps in between
-                r = replace(r, length=length - 1, waiting=(Pass(STEP, length - 2, length - 1),))
-                r = self._before_a_launch(r)
-            launch = slot_buffer.mixed_launched if r.mixes else slot_buffer.step_launched
-            slots = launch(self.design, self.c, r.slots, length, r.allocation_fails)
-            checkpoint = decode_checkpoint(self.design, self.c, length)
-            fails = r.allocation_fails and not checkpoint.saved
-            launched = Pass(STEP, r.length, length, int(slots.written), r.mixes)
-            r = replace(r, slots=slots, allocation_fails=fails, mixes=False)
-            r = self._launched(r, launched, NOTHING if launched.mixed else checkpoint)
+            r = self._step(r, length)
         return r
+
+    def _step(self, r: Request, length: int) -> Request:
+        """Launch the step at a length, behind steps of which none writes, labels or swaps."""
+        r = self._before_a_launch(r)
+        if length > r.length + 1:
+            r = replace(r, length=length - 1, waiting=(Pass(STEP, length - 2, length - 1),))
+            r = self._before_a_launch(r)
+        launch = slot_buffer.mixed_launched if r.mixes else slot_buffer.step_launched
+        slots = launch(self.design, self.c, r.slots, length, r.allocation_fails)
+        checkpoint = decode_checkpoint(self.design, self.c, length)
+        fails = r.allocation_fails and not checkpoint.saved
+        launched = Pass(STEP, r.length, length, int(slots.written), r.mixes)
+        r = replace(r, slots=slots, allocation_fails=fails, mixes=False)
+        return self._launched(r, launched, NOTHING if launched.mixed else checkpoint)
 
     def verify(self, r: Request, accepted: int) -> Request:
         """Launch a verify that accepts `accepted` tokens."""

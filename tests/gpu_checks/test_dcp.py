@@ -7,13 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gpu_checks.dcp.attention import merge, partial  # noqa: E402
-from gpu_checks.dcp.case import RESUMED, like, resumed  # noqa: E402
-from gpu_checks.dcp.gloo import on_processes  # noqa: E402
-from gpu_checks.dcp.hybrid import Hybrid  # noqa: E402
-from gpu_checks.dcp.pages import Pages  # noqa: E402
-from gpu_checks.dcp.ranks import simulated  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
+from gpu_checks.sglang.dcp.attention import merge, partial  # noqa: E402
+from gpu_checks.sglang.dcp.case import RESUMED, like, resumed  # noqa: E402
+from gpu_checks.sglang.dcp.gloo import on_processes  # noqa: E402
+from gpu_checks.sglang.dcp.hybrid import Hybrid  # noqa: E402
+from gpu_checks.sglang.dcp.pages import Pages  # noqa: E402
+from gpu_checks.sglang.dcp.ranks import simulated  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
 from spec.sglang.releases import design_named  # noqa: E402
 from tests.gpu_checks.operations import recording  # noqa: E402

@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch")
 
 from gpu_checks import __main__ as script  # noqa: E402
 from gpu_checks import precision  # noqa: E402
-from gpu_checks.all_pairs import DEEPEST, matrix  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402
 from gpu_checks.resume_pairs import Pair  # noqa: E402
+from gpu_checks.sglang.all_pairs import DEEPEST, matrix  # noqa: E402
 from spec.engine import Guard  # noqa: E402
 from spec.sglang.checkpoints import decode_checkpoint, node_of  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
@@ -97,7 +97,9 @@ def test_the_matrix_has_both_kinds_and_no_deeper_states_than_asked(whole):
 def test_what_a_release_refuses_to_start_with_is_not_in_the_matrix(monkeypatch):
     design = next(iter(DESIGNS.values()))
     never = Guard("never", "nothing is accepted", "nowhere", lambda c: c.page_size < 0)
-    monkeypatch.setattr("gpu_checks.all_pairs.DESIGNS", {"none": replace(design, guards=(never,))})
+    monkeypatch.setattr(
+        "gpu_checks.sglang.all_pairs.DESIGNS", {"none": replace(design, guards=(never,))}
+    )
     assert matrix().pairs == ()
 
 

@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch")
 
 from generators.cases.codes import SLOT_LABEL  # noqa: E402
 from generators.cases.file_format import Event, read_cases  # noqa: E402
-from generators.emit.replay_tests import NotReplayed, resume_depths  # noqa: E402
+from generators.emit.jobs import NotReplayed  # noqa: E402
 from generators.search.event_orders import events_of  # noqa: E402
-from generators.sglang.emit.retelling import configuration_of  # noqa: E402
+from generators.sglang.emit.replay_tests import resume_depths  # noqa: E402
 from generators.sglang.emit.stories import Story, Verifies, donations, verified  # noqa: E402
 from generators.sglang.search.moves import Moves  # noqa: E402
 from gpu_checks.cold_run import by_steps  # noqa: E402
@@ -27,6 +27,7 @@ from gpu_checks.sglang.tree import Tree  # noqa: E402
 from spec.sglang import slot_buffer  # noqa: E402
 from spec.sglang.checkpoints import node_of  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
+from spec.sglang.engine import ENGINE  # noqa: E402
 from spec.sglang.releases import CURRENT, DESIGNS, design_named  # noqa: E402
 from spec.sglang.scheduler import PROMPT, Pass, Scheduler  # noqa: E402
 from spec.transition_system import Trace  # noqa: E402
@@ -274,7 +275,7 @@ FILES = (
 def test_the_trace_of_every_committed_case_ends_as_the_case_says(root, name):
     file = read_cases(root / "generated_tests" / "cases" / name)
     for case in file.cases:
-        c, design = configuration_of(case), design_named(file.design)
+        c, design = ENGINE.configuration_of(case.configuration), design_named(file.design)
         if case.outcome == "fault":
             with pytest.raises(EngineFault):
                 served(design, c, case.trace)
@@ -296,7 +297,12 @@ def test_every_order_that_search_finds_diverges_in_every_phase(root, name, recur
         except NotReplayed:
             assert case.depths["state"] is None
             continue
-        events = Life(design_named(file.design), configuration_of(case), case.trace, case.grammar)
+        events = Life(
+            design_named(file.design),
+            ENGINE.configuration_of(case.configuration),
+            case.trace,
+            case.grammar,
+        )
         told_of.append(Told(case.id, events, pair))
     outcome = replay_cases(recurrence, told_of)
     assert outcome.contradicted == {}

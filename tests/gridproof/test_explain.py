@@ -10,7 +10,7 @@ import pytest
 from generators.cases.codes import codes
 from generators.cases.file_format import Case, Event, read_cases
 from generators.explain.timeline import timeline
-from generators.explain.walkthrough import walked
+from generators.sglang.explain.walkthrough import walked
 from gridproof.reports.code_facts import example_of
 from gridproof.reports.timeline_text import drawing
 
@@ -166,7 +166,7 @@ def test_skipped_tokens_and_slots_are_named():
         {},
     )
     told = timeline(case, "sglang-0.5.23")
-    assert "slot 0" in told.steps[0].says and "256 tokens skipped" in told.steps[2].says
+    assert "slot 0" in told.steps[0].sentence and "256 tokens skipped" in told.steps[2].sentence
 
 
 class Page(HTMLParser):

@@ -68,7 +68,9 @@ def main(folder: Path) -> int:
         print(f"{folder}: {error}", file=sys.stderr)
         return 2
     if not documents:
-        print(f"{folder}: holds no results; run the sglang environments first", file=sys.stderr)
+        print(
+            f"{folder}: holds no results; run the emitted tests of a release first", file=sys.stderr
+        )
         return 3
     console = Console(soft_wrap=True)
     if not console.is_terminal:

@@ -5,36 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from generators.cases.file_format import Case, CaseFile, Event
-from generators.common.errors import BadInput
+from generators.cases.file_format import Case, Event
 from generators.sglang.emit.stories import Story, Verifies, follower_of, verified_follower
-from spec.engine import UnknownDesign, design_of_requirement
-from spec.sglang.configuration import Configuration
-from spec.sglang.releases import Design, design_named
+from spec.engine import design_of_requirement
+from spec.sglang.engine import ENGINE
+from spec.sglang.releases import Design
 from spec.sglang.scheduler import as_few_as_accept
 
 _OF_A_STORY = ("decode", "other_batch", "allocation_failure")
 
 
-def configuration_of(case: Case) -> Configuration:
-    """A case's configuration; fields that do not matter have the engine's default."""
-    given = {k: v for k, v in case.configuration.items() if v is not None and k != "engine"}
-    return Configuration(**given)
-
-
-def design_of(file: CaseFile, where: str) -> Design:
-    """The named design that a file of cases was found in; `BadInput` where it is none, as a design file's is not."""
-    try:
-        return design_named(file.design)
-    except UnknownDesign as error:
-        raise BadInput(
-            f"{where}: {error}; of the cases of a design file of one's own only `explain` tells"
-        ) from None
-
-
 def story_of(case: Case) -> Story | None:
     """The decode story of a case; None where it has none, or where the story does not end wrong."""
-    c, design = configuration_of(case), design_of_requirement(case.configuration["engine"])
+    c, design = (
+        ENGINE.configuration_of(case.configuration),
+        design_of_requirement(case.configuration["engine"]),
+    )
     if c.speculates or not _is_told(case, _OF_A_STORY, ("finish", "decode")):
         return None
     prompt, *events, last = case.trace
@@ -50,7 +36,10 @@ def story_of(case: Case) -> Story | None:
 
 def verifies_of(case: Case) -> Verifies | None:
     """The verified story of a case; None where it has none, or where the story does not end wrong."""
-    c, design = configuration_of(case), design_of_requirement(case.configuration["engine"])
+    c, design = (
+        ENGINE.configuration_of(case.configuration),
+        design_of_requirement(case.configuration["engine"]),
+    )
     if not c.speculates or not _is_told(case, ("verify", "result"), ("finish",)):
         return None
     prompt, *events, result, _ = case.trace

@@ -15,7 +15,8 @@ from generators.launch.words import Word
 from generators.sglang.launch.flag_classes import not_modelled
 from generators.sglang.launch.flags import FLAGS, LARGEST, Given, read_flags
 from generators.sglang.launch.models import UNKNOWN, ModelFacts, facts_of_model
-from spec.sglang.configuration import RECURRENCES, STRATEGIES, Configuration
+from spec.recurrences import RECURRENCES
+from spec.sglang.configuration import STRATEGIES, Configuration
 
 # Pages (tokens) that an attention backend accepts, the one first that it sets where another was asked for, and by which
 # flags it does.  Source: SGLang 0.5.23, `arg_groups/overrides.py` (`_mla_backend_page_constraints`).

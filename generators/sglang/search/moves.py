@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy
+
+from generators.sglang.search.prompts import Ends, Prompts
 from spec.sglang.checkpoints import verify_label
 from spec.sglang.mixed_batches import mixing_is_possible
 from spec.sglang.releases import current
-from spec.sglang.rules import cuts, grids, lookup
+from spec.sglang.rules import cuts, grids
 from spec.sglang.scheduler import PROMPT, VERIFY, Pass, Request, Scheduler
 
 NEVER_CHUNKED = cuts.WHOLE_PROMPTS
@@ -25,6 +28,9 @@ NOT_EVERY_COUNT = (
 # only slots are looked at.
 MOST_MULTIPLES, MOST_OF_SLOTS = 16, 8
 NOT_EVERY_BOUNDARY = "not shown for every boundary: of the many that lie in a period of all grids the first ones were tried, for a prompt the last as well"
+NOT_EVERY_PROMPT = (
+    "not shown for every prompt: of the many that its grids tell apart the shortest were tried"
+)
 NO_MIXED_VERIFIES = "not shown for verifies in mixed batches: none was tried"
 # Events without which a request is alone in the world, with slots to be had.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
@@ -122,22 +128,43 @@ class Moves:
         self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
         self.every_count = self.verifies <= EVERY_COUNT
         self.reach = self.first + self.extend_grid + self.period  # of a prompt, in tokens
-        smallest = min((g for g in (self.extend_grid, self.track) if g > 1), default=1)
         self.most = MOST_OF_SLOTS if only_slots else MOST_MULTIPLES
-        self.every_boundary = (self.reach + self.near) // smallest <= self.most
+        self.every_boundary = (self.reach + self.near - 1) // self.track <= self.most
         self.every_boundary &= self.period // self.track < MOST_BOUNDARIES
-        self.prefixes = self._prefixes()
+        self.alike = math.lcm(self.node, *chunks)  # tokens after which nodes lie alike
+        self.every_boundary &= only_slots or (self.first + self.alike) // self.node <= self.most
         self.around = self._around()  # a boundary: the places at which verifies may end
+        self.prompts = self._prompts()
 
-    def _prefixes(self) -> frozenset[int]:
-        """Where a request may resume: at the first node that can have a state, at a boundary, and before one where a prompt
-        can end beside it with no depth of the extend grid passed.
+    def _prompts(self) -> Prompts:
+        """Requests resume at the first nodes that can have a state, and before a boundary where a prompt can end beside it
+        with no depth of the extend grid passed; cuts may be so as well.
         """
+        last = self.reach + self.near
+        boundaries = self._few(range(self.track, last, self.track))
+        places = {b + d for b in boundaries for d in (*self.around, -1, 0, 1)}
+        ends = Ends(
+            self.track,
+            self.first,
+            self.period,
+            len(boundaries),
+            max(1, 2 * self.verifies),
+            numpy.array(sorted(place for place in places if place > 0)),
+        )
         if self.only_slots:
-            return frozenset()
-        boundaries = self._few(range(self.track, self.first + self.period + 1, self.track))
-        nodes = ((n // self.node * self.node, b) for b in boundaries for n in (b, b - 1))
-        return frozenset({self.node, *(n for n, b in nodes if n and b - n <= self.extend_grid)})
+            return Prompts(self.scheduler.design, self.c, ends)
+        nodes = self._few(range(self.node, self.first + self.alike + 1, self.node))
+        beside = {n // self.node * self.node for b in boundaries for n in (b, b - 1)} - {0}
+        before = {b - d for b in boundaries for d in (self.near + 2, 1 + self.extend_grid)}
+        cuts = self.c.chunked_prefill_size != NEVER_CHUNKED
+        return Prompts(
+            self.scheduler.design,
+            self.c,
+            ends,
+            {*nodes, *beside},
+            cuts,
+            {b for b in before if b > 0},
+        )
 
     def _around(self) -> list[int]:
         if self.every_count:
@@ -152,18 +179,19 @@ class Moves:
         return (
             *(() if self.every_count else (NOT_EVERY_COUNT,)),
             *(() if self.every_boundary else (NOT_EVERY_BOUNDARY,)),
+            *(() if self.prompts.is_whole else (NOT_EVERY_PROMPT,)),
             *((NO_MIXED_VERIFIES,) if mixes and possible else ()),
         )
 
     def starts(self) -> Iterator[Move]:
         """A request with nothing to resume from, and ones that resume where a node can have a state."""
         yield Move("match", 0)
-        yield from (Move("match", prefix) for prefix in sorted(self.prefixes))
+        yield from (Move("match", start) for start in self.prompts.starts)
 
     def after(self, r: Request) -> Iterator[Move]:
         """Everything but a finish that can come next, the shortest first."""
         last = r.waiting[-1].kind if r.waiting else None
-        if last is None or (last == PROMPT and self.may_be_cut(r.waiting[0])):
+        if last in (None, PROMPT):
             yield from self._extends(r)
         if last is None:
             if self.mixes and not self.verifies and not r.mixes:
@@ -177,10 +205,9 @@ class Moves:
             yield Move("allocation_failure")
         yield from self._verifies(r) if self.verifies else self._steps(r)
 
-    def may_be_cut(self, chunk: Pass) -> bool:
-        """Whether another chunk of the prompt can follow this one; a prompt is cut once, its slots are new then."""
-        chunked = self.c.chunked_prefill_size != NEVER_CHUNKED
-        return chunked and not self.only_slots and chunk.start in (0, *self.prefixes)
+    def goes_on(self, chunk: Pass) -> bool:
+        """Whether another chunk of the prompt is tried behind this one."""
+        return bool(self.prompts.after(chunk.end, True))
 
     def is_far(self, length: int) -> bool:
         """Whether no verify behind a length, nor the one that led to it, can pass a boundary or be planned for one."""
@@ -225,38 +252,8 @@ class Moves:
         return r.length - base
 
     def _extends(self, r: Request) -> Iterator[Move]:
-        for end in sorted(e for e in self._prompt_ends(r) if e > r.length):
-            yield Move("extend", end)
-            if not r.waiting and not self.only_slots:
-                yield from (Move("extend", end, branching=b) for b in self._told(r, end))
-
-    def _prompt_ends(self, r: Request) -> set[int]:
-        """Where a prompt may end, one end for all that do the same."""
-        ends = {r.length + 1, *(r.length + self.extend_grid + d for d in (-1, 0, 1))}
-        for grid in self.grids:
-            first, second = self._boundaries(r.length, grid)
-            ends |= {first - 1, first, first + 1, second - 1, second}
-        node, _ = self._boundaries(r.length, self.page)
-        ends.add(node + self.extend_grid)
-        if r.length:
-            return ends
-        last = r.length + self.reach
-        for grid in (self.extend_grid, self.track):
-            if grid > 1:
-                ends |= {n + d for n in self._few(range(grid, last, grid)) for d in (-1, 0, 1)}
-        for boundary in self._few(range(self.track, last + self.near, self.track)):
-            ends |= {boundary + d for d in self.around}
-        return {e for e in ends if e <= last}
-
-    def _told(self, r: Request, end: int) -> list[int]:
-        """The depths (tokens) at which a tree that knows more of the prompt tells it to keep a state."""
-        next_grids = self._boundaries(r.length, self.extend_grid)
-        hits = {-(-depth // self.page) * self.page for depth in (r.length + 1, *next_grids)}
-        hits.add((end - 1) // self.page * self.page)
-        point = current(self.scheduler.design.branching_point)
-        points = {int(point(self.extend_grid, hit)) for hit in hits}
-        told = sorted(p for p in points if lookup.is_branching_point(p, r.length) and p < end)
-        return [*told[:2], *told[-1:]]
+        for end, told in self.prompts.after(r.length, bool(r.waiting)):
+            yield Move("extend", end, branching=told)
 
     def _steps(self, r: Request) -> Iterator[Move]:
         undisturbed = not (r.alone or r.allocation_fails or r.mixes)

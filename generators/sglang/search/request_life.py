@@ -7,6 +7,7 @@ is left, every longer trace has been searched as well.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator
+from itertools import takewhile
 from typing import Any
 
 from generators.cases.codes import Code
@@ -33,11 +34,27 @@ def _with_its_grids(design: Design, c: Any) -> Design:
 
 
 class _Remembering(Scheduler):
-    """A scheduler that works out once what the same verify does to the same slots."""
+    """A scheduler that works out once what the same verify does to the same slots, and the same steps to a request."""
 
     def __init__(self, design: Design, c: Any):
         super().__init__(design, c)
         self._known: dict[Any, Any] = {}
+        self._steps: list[tuple[int, Request]] = []  # with what came of each, of the last request
+        self._stepped: Request | None = None
+
+    def decode(self, r: Request, to: int) -> Request:
+        """The request after its decode steps; those that were just launched of the same one go on."""
+        if self._stepped is not r:
+            self._stepped, self._steps = r, []
+        lengths = list(self.steps_that_matter(r.length, to))
+        known = takewhile(
+            lambda pair: pair[0] == pair[1][0], zip(lengths, self._steps, strict=False)
+        )
+        self._steps = [step for _, step in known]
+        for length in lengths[len(self._steps) :]:
+            before = self._steps[-1][1] if self._steps else r
+            self._steps.append((length, self._step(before, length)))
+        return self._steps[-1][1] if self._steps else r
 
     def _of_verifies(self, rule: str, *arguments: Any) -> Any:
         asked = rule, *arguments
@@ -196,7 +213,7 @@ class RequestLife:
 
     def _waits(self, p: Pass, base: int, turned: int) -> Any:
         if p.kind != VERIFY:
-            return p.kind, p.mixed, p.kind == PROMPT and self.moves.may_be_cut(p)
+            return p.kind, p.mixed, p.kind == PROMPT and self.moves.goes_on(p)
         start = p.start - base
         ends = [(None if d is None else d + start, *o) for d, *o in self.moves.ends_of(p)]
         return p.entry ^ turned, frozenset(ends)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from spec.numbers import Truth, both, divides, implies
+from spec.numbers import Truth, both, divides, either, implies
 from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import (
     Checkpoint,
@@ -33,6 +33,8 @@ LEAST = dict.fromkeys(
     ),
     0,
 )
+# An entry of lazy slots may hold no slot, or one that nobody has written.
+LEAST_LAZY = {**LEAST, "first": slot_buffer.NO_SLOT, "second": slot_buffer.NO_SLOT}
 
 
 def _later(a: Checkpoint, b: Checkpoint, shift: Any) -> Truth:
@@ -213,7 +215,7 @@ def an_eager_step_treats_the_two_slots_alike(
     )
 
 
-@theorem("periods", least=LEAST)
+@theorem("periods", least=LEAST_LAZY)
 def a_lazy_step_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
 ):
@@ -254,7 +256,7 @@ def an_eager_verify_treats_the_two_slots_alike(
     return Statement(_entries(next_entry, kept, written), _alike(_turned(after), other))
 
 
-@theorem("periods", least=LEAST)
+@theorem("periods", least=LEAST_LAZY)
 def a_lazy_verify_treats_the_two_slots_alike(
     design, c, first, second, next_entry, kept, label, committed, pre, accepted, retained, fails
 ):
@@ -281,4 +283,181 @@ def a_finish_treats_the_two_slots_alike(
             mine.recorded == other.recorded,
             mine.state == other.state,
         ),
+    )
+
+
+@theorem("periods", least={**LEAST, "more": 0})
+def a_prompt_that_ends_further_on_between_the_same_multiples_leaves_the_same(
+    design, c, prefix, end, more
+):
+    """Two ends between which no depth of the grid and no row lies, each counted from the prefix and from the start, donate
+    alike: the same depth, and its state or one beyond it."""
+    grid, stride, further = (
+        design.grid("extend", c),
+        current(design.extend_row_stride)(c),
+        end + more,
+    )
+    first = extend_checkpoint(design, c, prefix, end)
+    second = extend_checkpoint(design, c, prefix, further)
+    same_state = first.state == second.state
+    beyond = both(first.state > first.recorded, second.state > second.recorded)
+    return Statement(
+        {
+            "no_depth_of_the_grid_is_between": end // grid == further // grid,
+            "no_whole_grid_is_between": (end - prefix) // grid == (further - prefix) // grid,
+            "no_row_is_between": (end - prefix) // stride == (further - prefix) // stride,
+        },
+        both(
+            first.wanted == second.wanted,
+            implies(
+                first.wanted,
+                both(
+                    first.passes == second.passes,
+                    first.recorded == second.recorded,
+                    either(same_state, beyond),
+                ),
+            ),
+        ),
+    )
+
+
+def _stepped(design: Any, c: Any, slots: Slots, *lengths: Any) -> tuple[Slots, Slots]:
+    seq_len, lookahead, fails = lengths
+    launched = slot_buffer.step_launched(design, c, slots, seq_len, fails != 0)
+    return launched, slot_buffer.step_completed(design, c, slots, seq_len, lookahead, fails != 0)
+
+
+def _beside_no_boundary(design: Any, c: Any, seq_len: Any) -> dict[str, Truth]:
+    grid = design.grid("decode", c)
+    return {
+        "it_is_at_no_boundary": seq_len % grid != 0,
+        "it_is_not_before_a_boundary": (seq_len + 1) % grid != 0,
+    }
+
+
+@theorem("periods", least=LEAST)
+def an_eager_step_beside_no_boundary_changes_nothing(
+    design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
+):
+    """The launch and the result of a step that is neither at a boundary nor right before one leave the slots as they are,
+    whether it is the last one or not."""
+    c = having(c, **EAGER)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    after = _stepped(design, c, slots, seq_len, lookahead, fails)
+    return Statement(
+        _beside_no_boundary(design, c, seq_len), both(*(_alike(slots, s) for s in after))
+    )
+
+
+@theorem("periods", least=LEAST_LAZY)
+def a_lazy_step_beside_no_boundary_changes_nothing(
+    design, c, first, second, next_entry, kept, label, written, seq_len, lookahead, fails
+):
+    """The same of lazy slots, whether a second one could be had or not."""
+    c = having(c, **LAZY)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    after = _stepped(design, c, slots, seq_len, lookahead, fails)
+    return Statement(
+        _beside_no_boundary(design, c, seq_len), both(*(_alike(slots, s) for s in after))
+    )
+
+
+def _far(design: Any, c: Any, pre: Any, accepted: Any, retained: Any) -> dict[str, Truth]:
+    grid, drafts = design.grid("verify", c), c.speculative_num_draft_tokens
+    return {
+        "it_is_a_verify_behind_a_boundary": drafts <= pre % grid,
+        "it_is_three_verifies_before_the_next": pre % grid + 3 * drafts < grid,
+        "no_more_is_accepted_than_drafted": accepted <= drafts,
+        "no_more_is_retained_than_accepted": retained <= accepted,
+    }
+
+
+@theorem("periods", proved_for="sglang-0.5.21", least=LEAST)
+def an_eager_verify_far_from_every_boundary_changes_nothing(
+    design, c, first, second, next_entry, kept, label, written, committed, pre, accepted, retained
+):
+    """A verify that starts at least one verify behind a boundary and more than three before the next leaves the slots as
+    they are."""
+    c = having(c, **EAGER)
+    slots = _slots(first, second, next_entry, kept, label, written)
+    after = _verified(design, c, slots, (committed, pre, accepted, retained), False)
+    return Statement(_far(design, c, pre, accepted, retained), _alike(slots, after))
+
+
+@theorem("periods", proved_for="sglang-0.5.21", least=LEAST_LAZY)
+def a_lazy_verify_far_from_every_boundary_changes_nothing(
+    design, c, first, second, next_entry, kept, label, committed, pre, accepted, retained, fails
+):
+    """The same of lazy slots, with no second slot planned for it."""
+    c = having(c, **LAZY)
+    slots = _slots(first, second, next_entry, kept, label, 0)
+    after = _verified(design, c, slots, (committed, pre, accepted, retained), fails != 0)
+    planned = both(committed <= pre, pre <= committed + c.speculative_num_draft_tokens)
+    return Statement(
+        {
+            **_far(design, c, pre, accepted, retained),
+            "it_was_planned_at_most_a_verify_before": planned,
+        },
+        _alike(slots, after),
+    )
+
+
+def _on_another_grid(c: Any, interval: Any) -> Any:
+    return having(c, mamba_track_interval=interval)
+
+
+@theorem("periods", least={**LEAST, "before": 0})
+def a_verify_that_many_tokens_before_a_boundary_saves_the_same_on_every_grid(
+    design, c, boundary, before, accepted
+):
+    """Of the verify grid a verify sees only how far before a boundary it starts: it saves where it reaches that one, the state
+    of its depth."""
+    grid, pre = design.grid("verify", c), boundary - before
+    checkpoint = verify_checkpoint(design, c, pre, accepted)
+    return Statement(
+        {
+            "the_depth_is_a_boundary": divides(grid, boundary),
+            "it_starts_before_it": 1 <= before,
+            "it_starts_behind_the_one_before": before <= grid,
+            "it_does_not_reach_the_one_after": accepted < grid + before,
+        },
+        both(
+            checkpoint.wanted == (accepted >= before),
+            implies(
+                checkpoint.wanted,
+                both(checkpoint.recorded == boundary, checkpoint.state == boundary),
+            ),
+        ),
+    )
+
+
+@theorem("periods", least={**LEAST, "before": 0})
+def a_verify_that_many_tokens_before_a_boundary_labels_the_same_on_every_grid(
+    design, c, boundary, before, accepted, retained
+):
+    """The same of the label: the boundary, where what is retained reaches it."""
+    grid, pre = design.grid("verify", c), boundary - before
+    crossed, depth = verify_label(design, c, pre, accepted, retained)
+    return Statement(
+        {
+            "the_depth_is_a_boundary": divides(grid, boundary),
+            "it_starts_before_it": 1 <= before,
+            "it_starts_behind_the_one_before": before <= grid,
+            "it_does_not_reach_the_one_after": retained < grid + before,
+        },
+        both(crossed == (retained >= before), implies(crossed, depth == boundary)),
+    )
+
+
+@theorem("periods", least={**LEAST, "before": 0})
+def a_second_slot_is_planned_the_same_on_every_grid(design, c, boundary, before):
+    """The same of the second slot of a lazy request: it is planned where two verifies reach the boundary."""
+    grid, tokens = design.grid("verify", c), c.speculative_num_draft_tokens
+    return Statement(
+        {
+            "the_depth_is_a_boundary": divides(grid, boundary),
+            "it_is_before_it": 1 <= before,
+            "it_is_behind_the_one_before": before <= grid,
+        },
+        current(design.verify_plans)(grid, boundary - before, tokens) == (2 * tokens >= before),
     )

@@ -10,11 +10,13 @@ import pytest
 from generators.cases.domain import Domain
 from generators.cases.file_format import Event, read_cases
 from generators.common.errors import BadInput
-from generators.emit import replay_tests, write
-from generators.emit.replay_tests import NotReplayed, families, named, resume_depths
+from generators.emit import write
+from generators.emit.jobs import NotReplayed, named
 from generators.search.configurations import search
-from generators.sglang.emit.retelling import configuration_of
+from generators.sglang.emit import replay_tests
+from generators.sglang.emit.replay_tests import families, resume_depths
 from spec.sglang.checkpoints import node_of
+from spec.sglang.engine import ENGINE
 from spec.sglang.releases import DESIGNS
 from spec.sglang.scheduler import Scheduler
 from spec.sglang.trace_runner import acted_out
@@ -82,7 +84,7 @@ def test_what_the_grids_decide_is_left_by_its_own_trace(name, strategy, overlap,
         }
     )
     for case in search(design, domain, close=False).cases:
-        c = replace(configuration_of(case), overlap=overlap)
+        c = replace(ENGINE.configuration_of(case.configuration), overlap=overlap)
         *_, last = acted_out(Scheduler(design, c), case.trace)
         if case.outcome == "fault":
             assert last.stopped
@@ -118,8 +120,8 @@ def test_events_that_make_no_trace_are_refused_with_the_name_of_their_case(cases
 def test_what_is_not_replayed_is_told_with_its_reason(root, cases):
     unwritten = replace(cases[0], depths={"state": None, "node": 512, "replayed": None})
     file = read_cases(root / MEGAMOE)
-    assert [*write.untold([file], ["replay"])] == []
-    (sentence,) = write.untold([replace(file, cases=(unwritten, *cases[1:]))], ["replay"])
+    assert [*write.left_out([file], ["replay"])] == []
+    (sentence,) = write.left_out([replace(file, cases=(unwritten, *cases[1:]))], ["replay"])
     assert sentence.startswith(f"no replay is written for {unwritten.id}: no forward pass wrote")
 
 

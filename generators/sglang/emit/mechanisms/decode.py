@@ -12,6 +12,8 @@ from generators.sglang.emit import expectations
 from generators.sglang.emit.mechanisms import spaces
 from generators.sglang.emit.mechanisms.base import (
     CASES,
+    ENGINE,
+    MODEL,
     Check,
     Mechanism,
     NotComparable,
@@ -129,7 +131,7 @@ MECHANISM = Mechanism(
         },
         spaces.FACTS,
     ),
-    ("model", "sglang"),
+    (MODEL, ENGINE),
     engine_only=(AHEAD,),
     known=(_WIDENED,),
 )

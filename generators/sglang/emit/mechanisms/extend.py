@@ -12,6 +12,8 @@ from generators.sglang.emit import expectations
 from generators.sglang.emit.mechanisms import spaces
 from generators.sglang.emit.mechanisms.base import (
     CASES,
+    ENGINE,
+    MODEL,
     Check,
     Mechanism,
     completed,
@@ -157,7 +159,7 @@ MECHANISM = Mechanism(
         },
         spaces.FACTS,
     ),
-    ("model", "sglang"),
+    (MODEL, ENGINE),
     tells=lambda case: case.trace[0].event == "extend",
     known=_KNOWN,
 )

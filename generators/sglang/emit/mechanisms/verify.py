@@ -12,6 +12,8 @@ from generators.sglang.emit import expectations
 from generators.sglang.emit.mechanisms import decode, spaces
 from generators.sglang.emit.mechanisms.base import (
     CASES,
+    ENGINE,
+    MODEL,
     Check,
     Mechanism,
     completed,
@@ -153,6 +155,6 @@ MECHANISM = Mechanism(
             **{f"the_{n}_is_crossed_at_a_point": _crossed_at_a_point(g) for n, g in GRIDS.items()},
         },
     ),
-    ("model", "sglang"),
+    (MODEL, ENGINE),
     known=KNOWN,
 )

@@ -4,10 +4,15 @@ import os
 from dataclasses import replace
 from itertools import product
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
-from generators.sglang.search.equivalence import numbers_of_a_life
+from generators.cases.domain import Domain
+from generators.search import equivalence
+from generators.search.batches import batches
+from generators.sglang.search import prompts
+from generators.sglang.search.equivalence import numbers_of_a_life, signature
 from generators.sglang.search.request_life import RequestLife
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import RELEASES, design_named
@@ -28,8 +33,9 @@ def test_a_plain_search_finds_no_class_that_the_search_of_orders_misses():
 
 
 # Each was missed once: the label at a verify's own start, and the label of a cut prompt that is overwritten, and
-# a request that resumes right before a boundary.
-@pytest.mark.parametrize("seed", [1038, 1087, 417])
+# a request that resumes right before a boundary; a chunk of more than one grid where rows and page lie across, and a
+# prompt that only the third of the depths it can be told leaves right.
+@pytest.mark.parametrize("seed", [1038, 1087, 417, 1092, 2788])
 def test_what_was_missed_once_is_found(seed):
     assert not compared(drawn(Random(seed)), 1_000).missed
 
@@ -94,6 +100,81 @@ def test_configurations_that_give_a_life_the_same_numbers_are_searched_alike():
         runs = [RequestLife(design, c).run(3) for c in two]
         first, second = ([(t.moves, t.kind) for t in run.traces] for run in runs)
         assert first == second, (name, two)
+
+
+def prompts_of(seed):
+    """The prompts of a configuration drawn at random and widened, and whether none of their lengths is left out."""
+    rng = Random(seed)
+    subject, unit = drawn(rng), rng.choice([4, 5, 8])
+    wider = {n: getattr(subject.c, n) * unit for n in ("mamba_chunk_size", "mamba_track_interval")}
+    page = subject.c.page_size * rng.choice([1, unit])
+    moves = RequestLife(subject.design, replace(subject.c, **wider, page_size=page)).moves
+    return moves.prompts.ways, moves.prompts.is_whole and moves.every_boundary
+
+
+def test_lengths_beside_the_grids_show_all_that_prompts_of_every_length_leave(monkeypatch):
+    compared_whole = 0
+    for seed in (*range(1000, 1000 + 5 * EXAMPLES), 113, 1047, 1078, 1278, 1361):
+        monkeypatch.setattr(prompts, "_EVERY_LENGTH", 0)
+        ways, whole = prompts_of(seed)
+        monkeypatch.setattr(prompts, "_EVERY_LENGTH", 1 << 30)
+        if whole:
+            assert ways == prompts_of(seed)[0], seed
+            compared_whole += 1
+    assert compared_whole > 2 * EXAMPLES
+
+
+DOMAIN = {
+    "page_size": (1, 16, 64, 128),
+    "dcp_size": (1, 2, 3, 4, 8),
+    "mamba_track_interval": range(64, 1025, 64),
+    "mamba_chunk_size": (64, 128),
+}
+
+
+def ways_of(design, c):
+    """What prompts leave and where they end, counted from boundaries; which boundary it is where not all lie alike."""
+    moves, ways = RequestLife(design, c).moves, set()
+    nested = bool(signature(design, c)[2])
+    last = (
+        -2 - moves.prompts.most
+    )  # the ends behind boundaries; further down what leaves something wrong
+    for left, kind in moves.prompts.ways:
+        boundary = -(-(kind - moves.verifies - 1) // moves.track)
+        if kind >= 0:
+            ways.add((left, 0 if nested else boundary, kind - boundary * moves.track))
+        elif kind <= last:
+            ways.add((left, "wrong", kind - last))
+        else:
+            ways.add((left, "between", max(kind, -2) if nested else kind))
+    return ways
+
+
+def members_of_one_group(rng, design, drafts, count):
+    domain = Domain({**DOMAIN, "speculative_num_draft_tokens": drafts})
+    found = [
+        (batch, members)
+        for batch, _ in batches(design, domain, True)
+        for members in equivalence.classes(design, batch)
+        if len(members) > 1
+    ]
+    for batch, members in rng.sample(found, min(count, len(found))):
+        yield tuple(SimpleNamespace(**batch.at(int(i))) for i in rng.sample(members.tolist(), 2))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_prompts_of_the_members_of_a_group_leave_the_same_in_the_same_places(release):
+    design = design_named(f"sglang-{release}")
+    for drafts in ((0,), (1, 4)):
+        for one, other in members_of_one_group(Random(1), design, drafts, EXAMPLES // 10):
+            assert ways_of(design, one) == ways_of(design, other), (one, other)
+
+
+def test_prompts_tell_configurations_apart_that_a_coarser_group_would_not(monkeypatch):
+    monkeypatch.setattr("generators.sglang.search.equivalence._MANY", 1)
+    design = design_named("sglang-0.5.22")
+    pairs = members_of_one_group(Random(1), design, (0,), 12)
+    assert any(ways_of(design, one) != ways_of(design, other) for one, other in pairs)
 
 
 def test_a_plain_search_with_no_room_says_so():

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gpu_checks.dcp.hybrid import HEADS, SIZE, VOCABULARY, Hybrid
-from gpu_checks.dcp.ranks import Ranks
 from gpu_checks.recurrences import State
+from gpu_checks.sglang.dcp.hybrid import HEADS, SIZE, VOCABULARY, Hybrid
+from gpu_checks.sglang.dcp.ranks import Ranks
 from spec.sglang.checkpoints import decode_checkpoint, node_of
 from spec.sglang.releases import Design
 

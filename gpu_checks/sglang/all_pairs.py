@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -35,7 +34,7 @@ PREFIXES = (0, 1, 64, 100, 513, 1000)
 
 @dataclass(frozen=True)
 class Matrix:
-    """Pairs, and how many checkpoints (a configuration, a reader and a depth each) they stand for."""
+    """Pairs, and how many checkpoints (a configuration, a producer and a depth each) they stand for."""
 
     pairs: tuple[Pair, ...]
     checkpoints: int
@@ -45,8 +44,8 @@ def _accepted(design: Design, c: Any) -> Any:
     return both(True, *(guard.accepts(c) for guard in design.guards))
 
 
-def _configurations(**lengths: Any) -> SimpleNamespace:
-    """All launches of the domain with each of these lengths (tokens), as flat arrays of one size."""
+def _configurations(**lengths: Any) -> tuple[Configuration, dict[str, numpy.ndarray]]:
+    """All launches of the domain with each of these lengths (tokens), and the lengths, as flat arrays of one size."""
     axes = {
         "page_size": PAGES,
         "dcp_size": RANKS,
@@ -55,26 +54,28 @@ def _configurations(**lengths: Any) -> SimpleNamespace:
         **lengths,
     }
     grids = numpy.meshgrid(*(numpy.asarray(list(axis)) for axis in axes.values()), indexing="ij")
-    flat = {name: grid.ravel() for name, grid in zip(axes, grids, strict=True)}
-    others = {**vars(Configuration()), "speculative_num_draft_tokens": DRAFT_TOKENS}
-    return SimpleNamespace(**{**others, **flat})
+    flat: dict[str, Any] = {n: grid.ravel() for n, grid in zip(axes, grids, strict=True)}
+    taken = {name: flat.pop(name) for name in lengths}
+    return Configuration(speculative_num_draft_tokens=DRAFT_TOKENS, **flat), taken
 
 
-def _checkpoints(design: Design) -> Iterator[tuple[Any, Checkpoint]]:
-    """The checkpoints of each reader with the configurations they belong to."""
-    c = _configurations(seq_len=INTERVALS)
-    yield c, decode_checkpoint(design, c, c.seq_len)
-    yield c, verify_checkpoint(design, c, c.seq_len - DRAFT_TOKENS // 2, DRAFT_TOKENS)
-    c = _configurations(prefix=PREFIXES, end=INTERVALS)
-    c.extends = c.end > c.prefix
-    yield c, extend_checkpoint(design, c, c.prefix, c.end)
+def _checkpoints(design: Design) -> Iterator[tuple[Configuration, Checkpoint, Any]]:
+    """The checkpoints of each producer with their configurations, and where there is one."""
+    c, n = _configurations(seq_len=INTERVALS)
+    yield c, decode_checkpoint(design, c, n["seq_len"]), True
+    before = n["seq_len"] - DRAFT_TOKENS // 2
+    yield c, verify_checkpoint(design, c, before, DRAFT_TOKENS), True
+    c, n = _configurations(prefix=PREFIXES, end=INTERVALS)
+    yield c, extend_checkpoint(design, c, n["prefix"], n["end"]), n["end"] > n["prefix"]
 
 
-def _wanted(design: Design, c: Any, checkpoint: Checkpoint, deepest: int) -> Any:
+def _wanted(
+    design: Design, c: Configuration, checkpoint: Checkpoint, exists: Any, deepest: int
+) -> Any:
     node = node_of(design, c, checkpoint)
     return both(
         _accepted(design, c),
-        getattr(c, "extends", True),
+        exists,
         checkpoint.saved,
         node > 0,
         checkpoint.state <= deepest,
@@ -87,9 +88,9 @@ def matrix(deepest: int = DEEPEST) -> Matrix:
     found: set[Pair] = set()
     count = 0
     for design in DESIGNS.values():
-        for c, checkpoint in _checkpoints(design):
-            size = c.page_size.shape
-            mask = numpy.broadcast_to(_wanted(design, c, checkpoint, deepest), size)
+        for c, checkpoint, exists in _checkpoints(design):
+            size = numpy.shape(c.page_size)
+            mask = numpy.broadcast_to(_wanted(design, c, checkpoint, exists, deepest), size)
             nodes = numpy.broadcast_to(node_of(design, c, checkpoint), size)[mask]
             states = numpy.broadcast_to(checkpoint.state, size)[mask]
             found |= {Pair(int(n), int(s)) for n, s in {*zip(nodes, states, strict=True)}}

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from generators.cases.file_format import Case
-from generators.sglang.emit.retelling import configuration_of
+from generators.explain.timeline import Donated, Held, Standing
 from generators.sglang.search.moves import MOST_BOUNDARIES
 from spec.engine import UnknownDesign
+from spec.sglang.engine import ENGINE
 from spec.sglang.releases import design_named
 from spec.sglang.scheduler import Donation, Request, Scheduler
 from spec.sglang.slot_buffer import NO_SLOT, UNWRITTEN
 from spec.sglang.trace_runner import BadTrace, after_each
-
-Held = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Donated:
-    """A donation: the depth (tokens) of its label, the tokens its state has consumed (None: nobody wrote it), its slot."""
-
-    label: int
-    state: int | None
-    slot: int
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How things stand after an event.
-
-    `written`: the states that it wrote, in order, `overwritten`: those that it wrote over, each as slot and tokens
-    consumed; `held`: what slots 0 and 1 hold, as words; `donated`: the last of what it donated.
-    """
-
-    written: tuple[Held, ...]
-    overwritten: tuple[Held, ...]
-    held: tuple[str, str]
-    donated: Donated | None
 
 
 def walked(case: Case, design: str) -> tuple[Standing, ...] | None:
@@ -47,7 +21,7 @@ def walked(case: Case, design: str) -> tuple[Standing, ...] | None:
     if not isinstance(case.klass.get("cause"), str) or not case.trace:
         return None
     try:
-        scheduler = Scheduler(design_named(design), configuration_of(case))
+        scheduler = Scheduler(design_named(design), ENGINE.configuration_of(case.configuration))
         if not _is_short(scheduler, case):
             return None
         before, standings = scheduler.admit(), list[Standing]()

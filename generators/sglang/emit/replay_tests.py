@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,13 @@ import jinja2
 from generators.cases.codes import code_named
 from generators.cases.file_format import Case
 from generators.common.errors import BadInput
+from generators.emit.jobs import NotReplayed, ReplayJob, named
 from generators.emit.manifest import TIERS, PredictedTest
 from generators.sglang import codes
-from generators.sglang.emit.retelling import configuration_of
 from generators.sglang.emit.stories import follower
 from generators.sglang.search.part import MODELLED_STRATEGIES
 from spec.sglang.configuration import STATEFUL_LAYERS, Configuration
+from spec.sglang.engine import ENGINE
 from spec.sglang.proposals import PROPOSALS
 from spec.sglang.releases import CURRENT, Design, design_named
 from spec.sglang.scheduler import Request, Scheduler
@@ -38,10 +38,6 @@ FAMILIES = {
     codes.EXTEND_ASSERTION.id: "extend",
     codes.FLUSH.id: "flush",
 }
-
-
-class NotReplayed(Exception):
-    """A case has nothing to resume from, or needs what a replay does not serve; says why."""
 
 
 def resume_depths(case: Case) -> tuple[int, int]:
@@ -68,7 +64,7 @@ def resume_depths(case: Case) -> tuple[int, int]:
 
 def _check(case: Case) -> None:
     """Refuse what no request of the serving model can be."""
-    c = configuration_of(case)
+    c = ENGINE.configuration_of(case.configuration)
     if unknown := {*c.stateful_layers} - {*STATEFUL_LAYERS}:
         raise BadInput(
             f"case {case.id}: its recurrence {unknown.pop()!r} is unknown; accepted are "
@@ -94,25 +90,30 @@ def ends(case: Case, design: Design) -> Request:
     """
     _check(case)
     try:
-        *_, last = acted_out(Scheduler(design, configuration_of(case)), case.trace, case.grammar)
+        *_, last = acted_out(
+            Scheduler(design, ENGINE.configuration_of(case.configuration)), case.trace, case.grammar
+        )
     except BadTrace as why:
         raise BadInput(f"case {case.id}: {why}") from None
     return last
 
 
-def named(cases: Iterable[tuple[Case, str]]) -> dict[str, tuple[Case, str]]:
-    """Cases, each with the name of its design, by names of their own: the id, with the design where several have it.
-
-    What is found twice in one design is one case.
-    """
-    distinct: dict[tuple[str, str], Case] = {}
-    for case, design in cases:
-        distinct.setdefault((case.id, design), case)
-    count = Counter(id for id, _ in distinct)
-    return {
-        id if count[id] == 1 else f"{id}-{design}": (case, design)
-        for (id, design), case in distinct.items()
-    }
+def job(name: str, case: Case, design: Design) -> ReplayJob:
+    """A case ready to be replayed under its name; `NotReplayed` where it cannot be."""
+    node, state = resume_depths(case)
+    ends(case, design)
+    c = ENGINE.configuration_of(case.configuration)
+    return ReplayJob(
+        name=name,
+        design=design,
+        configuration=c,
+        events=case.trace,
+        node=node,
+        state=state,
+        recurrences=c.stateful_layers,
+        grammar=case.grammar,
+        pending=case.code == codes.FLUSH.id,
+    )
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,14 @@ def _is_repaired(case: Case) -> bool:
     """Whether the events of a case, with the proposed repairs, give a follower a right state or none."""
     design = design_named(REPAIRED)
     donated = [donation.checkpoint for donation in ends(case, design).donated]
-    given = follower(design, configuration_of(case), donated)
+    given = follower(design, ENGINE.configuration_of(case.configuration), donated)
     return given["node"] == (given["state"] or 0)
 
 
 def _written(name: str, case: Case, design: str) -> Written:
     """A case as it is written down; `NotReplayed` where it cannot be and no assertion stops it either."""
     node, state = (None, None) if case.outcome == "fault" else resume_depths(case)
-    c, default = configuration_of(case), vars(Configuration())
+    c, default = ENGINE.configuration_of(case.configuration), vars(Configuration())
     return Written(
         name,
         design,

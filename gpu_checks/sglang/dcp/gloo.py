@@ -9,10 +9,10 @@ import torch
 from torch import distributed as group
 from torch import multiprocessing
 
-from gpu_checks.dcp.case import like, resumed
-from gpu_checks.dcp.hybrid import Hybrid
-from gpu_checks.dcp.ranks import distributed
 from gpu_checks.recurrences import RECURRENCES
+from gpu_checks.sglang.dcp.case import like, resumed
+from gpu_checks.sglang.dcp.hybrid import Hybrid
+from gpu_checks.sglang.dcp.ranks import distributed
 from spec.sglang.releases import Design
 
 

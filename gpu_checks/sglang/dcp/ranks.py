@@ -8,8 +8,8 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from gpu_checks.dcp.attention import merge, partial
-from gpu_checks.dcp.pages import Pages
+from gpu_checks.sglang.dcp.attention import merge, partial
+from gpu_checks.sglang.dcp.pages import Pages
 
 # Brings the parts of all ranks together, in the order of the ranks, of the parts that are at hand here.
 Gather = Callable[[list[Tensor]], Tensor]

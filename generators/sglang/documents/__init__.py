@@ -1,0 +1,1 @@
+"""What the generated pages of the documentation show of SGLang."""

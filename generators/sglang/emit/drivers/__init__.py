@@ -1,0 +1,1 @@
+"""What emitted tests import: how a list of calls is acted out on the engine. Copied verbatim beside the tests."""

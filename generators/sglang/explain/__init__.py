@@ -1,0 +1,1 @@
+"""SGLang's orders of events, step by step on the model."""
