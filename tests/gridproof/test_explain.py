@@ -51,7 +51,7 @@ def test_a_case_is_explained_event_by_event_and_drawn(gridproof, root):
         "explain", str(root / CASES), "--case", "decode-period2-page64-dcp8-interval256-chunk64"
     )
     lines = [" ".join(line.split()) for line in run.out.splitlines()]
-    assert any(line.startswith("2 decode 768 - 768 - - 767 tokens decoded") for line in lines)
+    assert any(line.startswith("2 decode 768 - 768 - - 767 tokens are decoded") for line in lines)
     assert any(line.startswith("3 finish 768 - 768 512 256 ") for line in lines)
     assert any(line.startswith("replayed #") for line in lines)
     assert "GP201" not in run.out
@@ -132,7 +132,8 @@ def test_an_order_is_shown_with_the_contents_of_each_slot(gridproof, root):
     assert any(line.startswith("3 verify 128 unwritten 128 128 - -") for line in lines)
     assert any(line.startswith("4 result 65 unwritten 128 ") for line in lines)
     assert any(line.startswith("5 finish 65 unwritten 128 128 64 64 ") for line in lines)
-    assert "slot 1, labelled 64, which holds 128 tokens, is donated" in " ".join(lines)
+    slot = "slot 1 is inserted with label 64; it holds the state after 128 tokens"
+    assert slot in " ".join(lines)
     rows = {line[2:12].strip(): line[12:77] for line in run.out.splitlines() if line[:2] == "  "}
     assert (rows["slot 0"].index("S"), rows["slot 1"].index("S")) == (32, 64)
     assert rows["request"].rstrip() == "e" * 32 + "|" + "v" * 31
