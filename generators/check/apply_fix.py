@@ -53,9 +53,11 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
     for flag, value in flags.items():
         setting = target.launch.setting(flag)
         if value is None:
-            if setting is None or (gone := _removing(target.command.style, setting, text)) is None:
+            every = setting.every if setting else ()
+            gone = [_removing(target.command.style, one, text) for one in every]
+            if not gone or None in gone:
                 return None
-            found.append(gone)
+            found += [edit for edit in gone if edit is not None]
         elif setting is None:
             added += _inserted(target.command.style, text, last.span, flag, value)
         elif (edit := _replacing(setting, value, text)) is not None:

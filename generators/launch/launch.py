@@ -6,7 +6,7 @@ and nothing is read of its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +26,23 @@ Given = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Setting:
-    """A flag as it was given: its value, the word of the flag and the word that holds the value."""
+    """A flag as it was given: its value, the word of the flag and the word that holds the value.
+
+    `before`: how it was given earlier in the same command, where it is given more than once.
+    """
 
     value: Any
     flag: Word
     holder: Word
+    before: Setting | None = None
+
+    @property
+    def every(self) -> Iterator[Setting]:
+        """This one and those before it."""
+        one: Setting | None = self
+        while one is not None:
+            yield one
+            one = one.before
 
     def holding(self, value: str) -> Word:
         """The word that holds the value, with another one."""
@@ -99,8 +111,9 @@ class Launch:
         for flag, value in flags.items():
             setting = self.setting(flag)
             if value is None:
-                gone = (setting.flag, setting.holder) if setting else ()
-                words = [w for w in words if not any(w is g for g in gone)]
+                every = setting.every if setting else ()
+                gone = {id(word) for one in every for word in (one.flag, one.holder)}
+                words = [word for word in words if id(word) not in gone]
             elif setting is None:
                 words += [Word(flag), Word(value)] if value else [Word(flag)]
             else:

@@ -21,7 +21,6 @@ _CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
 _TRAFFIC = Traffic(grid=256, mean_steps=600, nothing_ahead=0.15)
 
 _WHOLE_INTERVAL = "set an interval that is a multiple of the tree page (fewer decode checkpoints), or use a release from 0.5.19 on"
-_NOT_MIXED = "leave out --enable-mixed-chunk (decode steps then wait for a piece of a prompt)"
 _FROM_22_OR_LAZY = (
     "use a release from 0.5.22 on; before it --mamba-radix-cache-strategy extra_buffer_lazy keeps the labels right, but "
     "no flags keep the slots right as well while a verify has more than one token (GP401)"
@@ -221,7 +220,8 @@ EXTEND_PREFIX = Code(
     why="The next request that hits the prefix computes some tokens twice, and nothing reports it. Without DCP the "
     "scheduler ends every piece on the page, unless decode steps share its batch (--enable-mixed-chunk) or memory runs "
     "short between two pieces; up to 0.5.20 DCP widens the tree's page and pieces end on the page of one rank.",
-    remedy=f"{_NOT_MIXED}, set a page of one token, or under DCP use a release from 0.5.21 on",
+    remedy="where --enable-mixed-chunk is given, leave it out (decode steps then wait for a piece of a prompt); else set a "
+    "page of one token, or under DCP use a release from 0.5.21 on",
     example=_example("0.5.23", f"{_SERVE} --page-size 64 --enable-mixed-chunk", _SERVE),
     upstream=_pulls(39115),
     theorem="an_extend_under_dcp_lands_on_a_node",
@@ -268,7 +268,7 @@ EXTEND_ASSERTION = Code(
     "extend-assertion",
     "the scheduler stops at an assertion when a piece of a prompt starts off the cache chunk",
     why="An assertion about an optional checkpoint takes the scheduler down, and every request with it.",
-    remedy="set a page that is a multiple of the model's chunk and leave out --enable-mixed-chunk, so that every piece of "
+    remedy="set a page that is a multiple of the model's chunk, without --enable-mixed-chunk, so that every piece of "
     "a prompt ends on the cache chunk; or use a release from 0.5.19 on",
     example=_example(
         "0.5.18",
@@ -313,7 +313,7 @@ EXTEND_MIXED = Code(
     "checkpoint, and its slot is inserted into the radix tree all the same",
     why="The next request that hits the cache resumes from memory that nothing was written to for it; nothing reports it. "
     "It takes --enable-mixed-chunk and one request that decodes beside a prompt.",
-    remedy=f"{_NOT_MIXED}, or use release 0.5.23",
+    remedy="leave out --enable-mixed-chunk (decode steps then wait for a piece of a prompt), or use release 0.5.23",
     example=_example("0.5.22", f"{_SERVE} --enable-mixed-chunk", _SERVE),
     producer="extend",
     about=("enable_mixed_chunk",),
@@ -494,7 +494,7 @@ HOST_LOAD = Code(
         KnownFault(
             conditions.since("0.5.19"),
             conditions.writes_through,
-            "With this write policy it takes a load for which no tokens or state slots can be freed",
+            "Where the write policy is not write_back, it takes a load for which no tokens or state slots can be freed",
             severity="warning",
         ),
     ),

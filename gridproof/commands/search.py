@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators.cases import codes
+from generators.cases import codes, wording
 from generators.cases.domain import LISTS, Domain, flag, parse_axis, read_toml
-from generators.cases.file_format import Case, CaseFile, shortest_first, text_of
+from generators.cases.file_format import CaseFile, shortest_first, text_of
 from generators.common.errors import BadInput, Inconclusive, NothingToDo
 from generators.engines import engine_of
 from generators.launch.domain_list import is_listed, listed_domain
@@ -141,54 +141,25 @@ def run(
     return 0 if found.complete else 4
 
 
-_NO_OTHER = {
-    "configurations": "shown that there is no other",
-    "traces": "no other was found",
-    "launches": "there is no other, each configuration was looked at",
-    "all": "for the grids shown that there is no other, for orders no other was found",
-}
+def _covered(found: CaseFile) -> str:
+    """How far a complete search went, as a sentence; what it covers follows from its kind."""
+    events = (found.bounds or {}).get("events")
+    grids = "Grid rules: complete (proved for all lengths)."
+    orders = f"Event orders: complete up to {events} events, at lengths around the grids."
+    return {
+        "configurations": grids,
+        "traces": orders,
+        "launches": "Start-up guards and reuse: every configuration was checked.",
+        "all": f"{grids} {orders}",
+    }[found.kind]
+
+
 _NONE = {
-    "configurations": "no configuration breaks it: shown for all lengths",
-    "traces": "no order of events was found that breaks it",
-    "launches": "no guard refuses what its grids would not break, and in each configuration something can be reused",
-    "all": "no configuration breaks it, shown for all lengths, and no order of events was found that does",
+    "configurations": "No configuration breaks it.",
+    "traces": "No order of events breaks it.",
+    "launches": "No guard is stricter than necessary, and every configuration can reuse at least one checkpoint.",
+    "all": "No configuration and no order of events breaks it.",
 }
-
-
-def tokens(number: int | None) -> str:
-    """A number of tokens in words."""
-    return f"{number:,} token{'' if abs(number or 0) == 1 else 's'}" if number is not None else "-"
-
-
-def consequence(case: Case) -> str:
-    """What a case does, in one phrase."""
-    depths = case.depths
-    if case.outcome == "right":
-        return f"refused by {case.klass['guard']}, though its grids break nothing"
-    if case.outcome == "lost":
-        return f"nothing within {tokens(case.klass['context_length'])} can be reused"
-    if case.outcome == "fault":
-        return f"assertion in the engine at {tokens(case.trace[-1].seq_len)}"
-    if depths["state"] is None:
-        return f"a state that nobody wrote on node {depths['node']}"
-    replayed = depths["replayed"] or 0
-    what = "consumed twice" if replayed > 0 else "skipped"
-    return f"state {depths['state']} on node {depths['node']}: {tokens(abs(replayed))} {what}"
-
-
-def walk(case: Case) -> str:
-    """The trace of a case on one line."""
-    steps = []
-    for event in case.trace:
-        step = event.event
-        if event.tokens:
-            step += f" {event.tokens}"
-        if event.snapshot_depth is not None:
-            step += f" (snapshot {event.snapshot_depth})"
-        if event.node_depth is not None:
-            step += f" on node {event.node_depth}"
-        steps.append(step)
-    return ", ".join(steps)
 
 
 def _print(output: Output, found: CaseFile) -> None:
@@ -202,19 +173,20 @@ def _print(output: Output, found: CaseFile) -> None:
             table.add_column(name, overflow="fold")
         for case in found.cases:
             members = "?" if case.members is None else f"{case.members:,}"
-            table.add_row(case.code, case.id, members, consequence(case), walk(case))
+            table.add_row(
+                case.code, case.id, members, wording.consequence(case), wording.trace(case.trace)
+            )
         output.rich(table)
         output.line()
         for code in dict.fromkeys(case.code for case in found.cases):
             output.line(f"{code}: {codes.code_named(code).means}")
     n = len(found.cases)
-    if not found.complete:
-        output.line(f"{n} class{'' if n == 1 else 'es'} found; there may be more")
-    elif n:
-        output.line(f"{n} class{'' if n == 1 else 'es'}, and {_NO_OTHER[found.kind]}")
+    classes = f"{n} class{'' if n == 1 else 'es'}"
+    if found.complete:
+        output.line(f"{classes + '.' if n else _NONE[found.kind]} {_covered(found)}")
     else:
-        output.line(_NONE[found.kind])
+        output.line(f"{classes} found; there may be more")
     if any(case.members is None for case in found.cases):
-        output.line("?: how many configurations the class breaks was not shown")
+        output.line("?: the number of configurations that the class breaks is not known")
     for note in found.notes:
         output.line(f"note: {note}")

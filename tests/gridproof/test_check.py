@@ -405,6 +405,22 @@ def test_a_fix_leaves_a_flag_out_in_place(gridproof, here):
     assert found["verdict"] == "safe"
 
 
+def test_a_fix_leaves_out_a_flag_that_is_given_twice_in_both_places(gridproof, here):
+    twice = f"{MIXED} --port 1 --enable-mixed-chunk"
+    (here / "a.sh").write_text(f"{twice}\n")
+    assert gridproof("check", "--fix", "--", *twice.split()).out.splitlines()[-1] == (
+        f"{SMALL} --port 1"
+    )
+    gridproof("check", "--fix", "--write", "a.sh")
+    assert (here / "a.sh").read_text() == f"{SMALL} --port 1\n"
+
+
+def test_a_write_policy_that_is_not_known_is_not_taken_for_one(gridproof):
+    launch = f"sglang serve {LAZY} --enable-hierarchical-cache --hicache-write-policy"
+    text = gridproof("check", "--", *launch.split(), "$POLICY").out
+    assert "warning GP601" in text and "Where the write policy is not write_back" in text
+
+
 FIXABLE = {
     "a.sh": "#!/bin/sh\n# not 100\nsglang serve --page-size 64 \\\n  --mamba-track-interval=100 \\\n  --chunked-prefill-size -1 # end\n",
     "Dockerfile": 'FROM x\nCMD ["sglang", "serve", "--page-size", "64", "--mamba-track-interval", "100"]\n',

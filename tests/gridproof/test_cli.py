@@ -232,11 +232,13 @@ def test_search_document_and_out_file(gridproof, tmp_path):
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_search_finds_nothing_and_says_that_it_is_shown(gridproof):
+def test_a_search_that_finds_nothing_gives_what_is_complete(gridproof):
+    proved = "Grid rules: complete (proved for all lengths)."
     run = gridproof("search", "--design", REPAIRED, *KIMI)
-    assert run.code == 0 and "shown for all lengths, and no order of events" in run.out
+    assert run.code == 0 and "No configuration and no order of events breaks it." in run.out
+    assert f"{proved} Event orders: complete up to 8 events" in run.out
     run = gridproof("search", "--engine", "sglang", "--kind", "configurations", *KIMI)
-    assert run.code == 0 and "shown for all lengths" in run.out
+    assert run.code == 0 and f"No configuration breaks it. {proved}\n" in run.out
 
 
 def test_search_of_orders_with_its_limits(gridproof):
@@ -459,7 +461,7 @@ BAD = [
     (("search", "--engine", ""), 2, "unknown engine ''"),
     (("search", "--engine", "sglang=="), 2, "unknown release ''"),
     (("search", "--page-size", "1..99999999999999999999999"), 2, "values; give fewer"),
-    (("search", "--speculative-algorithm", "{a=1}"), 2, "no name of an algorithm"),
+    (("search", "--speculative-algorithm", "{a=1}"), 2, "is no name, such as EAGLE"),
     (("search", "--out", "x" * 300), 2, "cannot be written"),
     (
         ("check", "--all-releases", "--engine", "sglang", "--", "sglang", "serve"),

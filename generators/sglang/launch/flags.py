@@ -178,7 +178,8 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
         given.notes.append(Note(codes.MISSPELT, message, word))
         return 1
     if spelling in _SWITCH_OF:
-        given.settings[_SWITCH_OF[spelling]] = Setting(True, word, word)
+        name = _SWITCH_OF[spelling]
+        given.settings[name] = Setting(True, word, word, given.settings.get(name))
         return 1
     if spelling in _FIELD_OF:
         return _read_value(words, position, spelling, text if has_value else None, given)
@@ -220,7 +221,7 @@ def _read_value(
         return taken
     given.notes += _repeated(given, name, spelling, text, word)
     value = text if name in _TEXT else _number(spelling, text)
-    given.settings[name] = Setting(value, word, holder)
+    given.settings[name] = Setting(value, word, holder, given.settings.get(name))
     given.unresolved.pop(name, None)
     return taken
 
