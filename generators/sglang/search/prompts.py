@@ -32,8 +32,8 @@ _NO_DEPTH = -1
 class Ends:
     """What is told apart of where a prompt ends (tokens): each of `places`, else behind which multiple of `track`.
 
-    From `first` on lengths count from whole periods of `period`; of the multiples `most` are told apart.  Of a prompt that
-    leaves something wrong it counts whether what is launched next, over at most `ahead` tokens, can overwrite that.
+    From `first` on lengths count from whole periods of `period`; of the multiples `most` are told apart.  Where a prompt that
+    leaves something wrong ends counts only if what is launched next, over at most `ahead` tokens, can overwrite that.
     """
 
     track: int
@@ -50,7 +50,7 @@ class Ends:
         behind = -1 - numpy.minimum(known // self.track, self.most)
         apart = numpy.where(numpy.isin(known, self.places), known, behind)
         overwrites = ends % self.track + self.ahead >= self.track
-        return numpy.where(right, apart, -2 - self.most - overwrites)
+        return numpy.where(numpy.logical_or(right, overwrites), apart, -2 - self.most)
 
 
 class Prompts:
