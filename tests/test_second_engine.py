@@ -1,5 +1,6 @@
 """A second engine goes through every command, with nothing above the seam changed for it."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 
 import pytest
 
+from gridproof import cli
 from spec import engine as registry
 from tests.gridproof.test_cli import valid
 
@@ -22,6 +24,10 @@ RELEASED = {
 def toy(monkeypatch, tmp_path):
     monkeypatch.setitem(registry.PACKAGES, "toy", "tests.toy.{room}")
     monkeypatch.chdir(tmp_path)
+    importlib.reload(cli)  # its options are made from the fields of the engines that are known
+    yield
+    monkeypatch.undo()
+    importlib.reload(cli)
 
 
 def test_its_theorem_is_proved_and_refuted_by_the_release_that_breaks_it(gridproof):

@@ -27,6 +27,7 @@ def case_schema(engine: Engine) -> dict[str, Any]:
     """The schema of a case's configuration: the engine's fields, of which those in the case's name are never null."""
     schema = fields_schema(engine, engine={"type": "string"})
     for field in engine.fields:
+        schema["properties"][field.name].pop("enum", None)  # a case may name what no domain has
         if field.short:
             schema["properties"][field.name]["type"] = _KINDS[field.kind]
     return schema

@@ -141,7 +141,7 @@ class Moves:
         with no depth of the extend grid passed; cuts may be so as well.
         """
         last = self.reach + self.near
-        boundaries = self._few(range(self.track, last, self.track))
+        boundaries = self._boundaries_to_try(last)
         places = {b + d for b in boundaries for d in (*self.around, -1, 0, 1)}
         ends = Ends(
             self.track,
@@ -165,6 +165,15 @@ class Moves:
             cuts,
             {b for b in before if b > 0},
         )
+
+    def _boundaries_to_try(self, last: int) -> list[int]:
+        """The depths at which a checkpoint is due, of many the first and last ones, and those on nodes and extend depths."""
+        due = range(self.track, last, self.track)
+        if len(due) <= self.most:
+            return list(due)
+        grids = {math.lcm(self.track, grid) for grid in (self.page, self.extend_grid)}
+        beside = [self._few(range(grid, last, grid)) for grid in sorted(grids)]
+        return sorted({*self._few(due), *(n for some in beside for n in some)})
 
     def _around(self) -> list[int]:
         if self.every_count:

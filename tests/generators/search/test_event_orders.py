@@ -10,6 +10,7 @@ import pytest
 from generators.cases.domain import Domain, domain_of
 from generators.check.session import Judging
 from generators.launch.launch import read_launch
+from generators.search import event_orders
 from generators.search.batches import batches
 from generators.search.equivalence import classes
 from generators.search.event_orders import find_orders, search_orders
@@ -196,15 +197,15 @@ def test_a_time_that_is_over_leaves_orders_unsearched_and_says_so():
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
     domain = Domain({"overlap": (True, False), "page_size": (1, 64)})
-    run, calls = RequestLife.run, []
+    run, calls = event_orders.shortest_traces, []
 
-    def interrupted(self, *limits, **others):
+    def interrupted(*limits, **others):
         calls.append(limits)
         if len(calls) > 1:
             raise KeyboardInterrupt
-        return run(self, *limits, **others)
+        return run(*limits, **others)
 
-    monkeypatch.setattr(RequestLife, "run", interrupted)
+    monkeypatch.setattr(event_orders, "shortest_traces", interrupted)
     found = search_orders(CURRENT, domain, jobs=1)
     assert found.cases and not found.complete
 
@@ -371,3 +372,17 @@ def test_a_search_in_which_many_boundaries_lie_in_a_period_is_not_complete():
         design_named("sglang-0.5.23"), Domain({"page_size": (64,)}), limits=limits
     )
     assert nested.complete
+
+
+def test_a_prompt_that_ends_right_before_a_node_is_tried_however_many_boundaries_there_are():
+    c = replace(DEFAULTS, page_size=64, dcp_size=8, mamba_track_interval=64)
+    life = RequestLife(design_named("sglang-0.5.18"), c, only_slots=True)
+    (found,) = (
+        t
+        for t in life.run(5, (codes.SLOT_OVERWRITTEN,)).traces
+        if not t.causes and t.kind is codes.SLOT_OVERWRITTEN
+    )
+    assert [(move.event, move.tokens) for move in found.moves][:2] == [
+        ("extend", 511),
+        ("decode", 576),
+    ]
