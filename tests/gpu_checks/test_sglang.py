@@ -7,13 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from generators.cases.codes import SLOT_LABEL  # noqa: E402
 from generators.cases.file_format import Event, read_cases  # noqa: E402
 from generators.emit.jobs import NotReplayed  # noqa: E402
-from generators.search.event_orders import events_of  # noqa: E402
+from generators.sglang.codes import SLOT_LABEL  # noqa: E402
 from generators.sglang.emit.replay_tests import resume_depths  # noqa: E402
 from generators.sglang.emit.stories import Story, Verifies, donations, verified  # noqa: E402
 from generators.sglang.search.moves import Moves  # noqa: E402
+from generators.sglang.search.orders import events_of  # noqa: E402
 from gpu_checks.cold_run import by_steps  # noqa: E402
 from gpu_checks.equal_or_diverges import tolerance  # noqa: E402
 from gpu_checks.recurrences import RECURRENCES  # noqa: E402

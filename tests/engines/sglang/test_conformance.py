@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from generators.sglang.emit.mechanisms.tree import CORES
 from generators.sglang.emit.stories import Story, Verifies
 from generators.sglang.emit.trees import Insert
-from spec.sglang.configuration import RECURRENCES, STRATEGIES
+from spec.recurrences import RECURRENCES
+from spec.sglang.configuration import STRATEGIES
 from tests.engines.sglang import comparison
 from tests.engines.sglang.comparison import DRAFT_TOKENS, engine
 
