@@ -45,10 +45,13 @@ def seen(tree, tokens):
     return int(given.node.depth), int(given.node.state), given.payload
 
 
-@pytest.mark.parametrize(("rules", "payload"), [({}, "first"), ({"node_keeps": newest}, "second")])
-def test_what_came_with_a_state_is_given_with_that_state(rules, payload):
-    tree = tree_with((PROMPT, 8, "first"), (PROMPT, 8, "second"), **rules)
-    assert seen(tree, PROMPT) == (8, 8, payload)
+@pytest.mark.parametrize(
+    ("rules", "given"), [({}, (8, 8, "first")), ({"node_keeps": newest}, (8, 7, "second"))]
+)
+def test_what_came_with_a_state_is_given_with_that_state(rules, given):
+    tree = tree_with((PROMPT, 8, "first"), **rules)
+    tree.insert(PROMPT, 8, 7, "second")
+    assert seen(tree, PROMPT) == given
 
 
 @pytest.mark.parametrize(
