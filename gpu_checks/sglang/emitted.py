@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from gpu_checks.recurrences import RECURRENCES
 from gpu_checks.resume_pairs import Pair
-from gpu_checks.sglang.replay_case import Outcome, Told, replay_cases
+from gpu_checks.sglang.replay_case import Outcome, Told, replay_cases, tree_of
 from gpu_checks.sglang.request import Life, serve
-from gpu_checks.sglang.tree import Tree
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import design_named
 
@@ -71,10 +70,8 @@ def followed(case: Case, recurrence: str, design: str, device: str) -> Outcome |
     Raises `EngineFault` where an assertion of the design stops the request.
     """
     chosen, life = RECURRENCES[recurrence], case.life(design)
-    tree = Tree(case.configuration)
-    for donation in serve(life, chosen, chosen.stream(life.longest, device=device)):
-        tree.insert(donation)
-    given = tree.match(life.longest)
+    donated = serve(life, chosen, chosen.stream(life.longest, device=device))
+    given = tree_of(life, donated).match(range(life.longest)).payload
     if given is None:
         return None
     told = Told(case.id, life, Pair(given.node, given.depth))

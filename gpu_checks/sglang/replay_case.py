@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,8 +12,8 @@ from gpu_checks.phases import PHASES
 from gpu_checks.recurrences import Recurrence, State
 from gpu_checks.resume_pairs import WINDOW, Pair, Replayed, Replayer, controls, state_errors
 from gpu_checks.sglang.buffer import NotComputed
-from gpu_checks.sglang.request import EngineFault, Life, serve
-from gpu_checks.sglang.tree import Tree
+from gpu_checks.sglang.request import Donation, EngineFault, Life, serve
+from spec.sglang.radix_tree import Tree
 
 ALIGNED, ONE_OFF = "aligned-control", "one-token-off-control"
 
@@ -31,6 +31,14 @@ class NotLeft(Exception):
     """A trace does not leave what its case says on the node; says what it leaves."""
 
 
+def tree_of(life: Life, donated: Iterable[Donation]) -> Tree[Donation]:
+    """The tree after these donations of a request; all requests run the same tokens as far as they go."""
+    tree = Tree[Donation](life.design, life.c)
+    for donation in donated:
+        tree.insert(range(donation.node), donation.node, donation.depth, donation)
+    return tree
+
+
 def left_on_the_node(replayer: Replayer, told: Told) -> State:
     """The state that a case hangs on its node, as a follower finds it there.
 
@@ -39,11 +47,8 @@ def left_on_the_node(replayer: Replayer, told: Told) -> State:
     """
     pair = told.pair
     donated = serve(told.life, replayer.recurrence, replayer.stream)
-    tree = Tree(told.life.c)
-    for donation in donated:
-        if (donation.node, donation.depth) == pair:
-            tree.insert(donation)
-    given = tree.match(pair.node + WINDOW)
+    tree = tree_of(told.life, (d for d in donated if (d.node, d.depth) == pair))
+    given = tree.match(range(pair.node + WINDOW)).payload
     if given is None:
         left = ", ".join(f"state {d.depth} on node {d.node}" for d in donated) or "nothing"
         raise NotLeft(f"its trace leaves {left}, not state {pair.state} on node {pair.node}")

@@ -21,9 +21,8 @@ from gpu_checks.resume_pairs import Pair, state_errors  # noqa: E402
 from gpu_checks.sglang import replay_case  # noqa: E402
 from gpu_checks.sglang.buffer import Buffer, NotComputed, Snapshot  # noqa: E402
 from gpu_checks.sglang.passes import Passes  # noqa: E402
-from gpu_checks.sglang.replay_case import Told, replay_cases  # noqa: E402
+from gpu_checks.sglang.replay_case import Told, replay_cases, tree_of  # noqa: E402
 from gpu_checks.sglang.request import EngineFault, Life, serve  # noqa: E402
-from gpu_checks.sglang.tree import Tree  # noqa: E402
 from spec.sglang import slot_buffer  # noqa: E402
 from spec.sglang.checkpoints import node_of  # noqa: E402
 from spec.sglang.configuration import Configuration  # noqa: E402
@@ -414,17 +413,16 @@ def test_a_pass_that_consumes_nothing_is_noticed(recurrence, monkeypatch):
 
 
 def test_a_follower_is_given_the_deepest_node_short_of_its_last_token():
-    _, (donation,) = served(CURRENT, DEFAULT, told(Story(256, 257)))
-    tree = Tree(DEFAULT)
-    tree.insert(donation)
+    events = told(Story(256, 257))
+    _, (donation,) = served(CURRENT, DEFAULT, events)
+    tree = tree_of(Life(CURRENT, DEFAULT, events), [donation])
     assert donation.node == 256
-    assert (tree.match(257), tree.match(256)) == (donation, None)
+    assert tree.match(range(257)).payload is donation
+    assert tree.match(range(256)).payload is None
 
 
 def test_a_node_that_has_a_state_keeps_it():
     _, first = served(CURRENT, DEFAULT, told(Story(255, 511)))
     _, right = served(CURRENT, DEFAULT, told(Story(256, 257)))
-    tree = Tree(DEFAULT)
-    tree.insert(first[-1])
-    tree.insert(right[0])
-    assert tree.match(257) is first[-1]
+    tree = tree_of(Life(CURRENT, DEFAULT, ()), [first[-1], right[0]])
+    assert tree.match(range(257)).payload is first[-1]

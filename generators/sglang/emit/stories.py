@@ -10,9 +10,8 @@ from typing import Any
 from generators.sglang.emit.trees import told_of
 from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import Checkpoint, node_of, verify_checkpoint
-from spec.sglang.releases import Design, current
-from spec.sglang.rules import tree
-from spec.sglang.rules.tree import Node
+from spec.sglang.radix_tree import Tree
+from spec.sglang.releases import Design
 from spec.sglang.scheduler import Request, Scheduler
 
 
@@ -88,12 +87,12 @@ def verified(design: Design, c: Any, story: Verifies) -> Checkpoint:
 
 def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str, int | None]:
     """What a follower of the whole path is given after these checkpoints were inserted one after the other."""
-    nodes: dict[int, Node] = {}
+    cache, deepest = Tree[None](design, c), 0
     for checkpoint in donated:
-        if checkpoint.saved and (depth := int(node_of(design, c, checkpoint))):
-            node, keeps = nodes.get(depth, Node(depth)), current(design.node_keeps)
-            nodes[depth] = tree.donated(node, int(checkpoint.state), keeps)
-    return told_of(tree.given(nodes[depth] for depth in sorted(nodes)))
+        depth = int(node_of(design, c, checkpoint)) if checkpoint.saved else 0
+        deepest = max(deepest, depth)
+        cache.insert_checkpoint(range(depth), checkpoint)
+    return told_of(cache.match(range(deepest + 1)))
 
 
 def follower_of(design: Design, c: Any, story: Story) -> dict[str, int | None]:

@@ -15,11 +15,12 @@ from typing import Any
 from generators.cases.file_format import Case, Event, spelled
 from generators.search.user_design.load import own_rules
 from generators.sglang import codes
-from generators.sglang.emit.trees import Insert, Key, Tree
 from spec.sglang.configuration import Configuration
 from spec.sglang.engine import ENGINE, FIELD_NAMES
+from spec.sglang.radix_tree import Key, Tree
 from spec.sglang.releases import Design
 from spec.sglang.rules import grids
+from spec.sglang.slot_buffer import finished, keeping
 from spec.transition_system import Trace, Wrong, shortest_traces
 
 TREE_RULES = frozenset(
@@ -102,7 +103,7 @@ class TreeLife:
         """A tree goes on for ever."""
         return False
 
-    def _tree(self, state: _State) -> Tree:
+    def _tree(self, state: _State) -> Tree[None]:
         return Tree(self.design, self.c, dict(state.nodes))
 
     def _donation(self, state: _State, shared: int, depth: int) -> tuple[_Move, _State]:
@@ -111,18 +112,19 @@ class TreeLife:
         tokens = [*self.first[:shared], *(-1 - i for i in range(shared, depth))]
         if not shared:
             tokens = list(self.first[:depth])
-        tree.donate(tokens, Insert(0, depth, depth))
+        donated = finished(self.design, self.c, keeping(depth), depth)
+        tree.insert_checkpoint(tokens, donated)
         events = (Event("extend", depth, depth, depth), Event("finish", 0, depth, node_depth=depth))
         return self._after(state, tree, "donate", events)
 
     def _match(self, state: _State, length: int) -> tuple[_Move, _State]:
         """A prompt of so many tokens of the first request."""
         tree = self._tree(state)
-        given = tree.match(list(self.first[:length]))
-        node = int(given["node"] or 0)
+        given = tree.match(self.first[:length]).node
+        node = int(given.depth)
         event = Event("match", length, length, node_depth=node)
         if node >= length:
-            made = Wrong("match", (length - 1, int(given["state"] or 0)), 0)
+            made = Wrong("match", (length - 1, int(given.state)), 0)
             return _Move("match", (event,)), _State(state.nodes, made)
         return self._after(state, tree, "match", (event,))
 
@@ -133,7 +135,7 @@ class TreeLife:
         return self._after(state, tree, "evict", (Event("evict", 0, depth, node_depth=depth),))
 
     def _after(
-        self, before: _State, tree: Tree, by: str, events: Iterable[Event]
+        self, before: _State, tree: Tree[None], by: str, events: Iterable[Event]
     ) -> tuple[_Move, _State]:
         """A move and the tree after it, with the first node that it left with a state of another depth."""
         known = dict(before.nodes)

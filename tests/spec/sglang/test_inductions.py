@@ -11,11 +11,11 @@ from random import Random
 
 import pytest
 
-from generators.sglang.emit.trees import Tree
 from spec import candidates
 from spec.sglang import slot_buffer
 from spec.sglang.checkpoints import extend_checkpoint, node_of
 from spec.sglang.configuration import NUMERIC_FIELDS, Configuration
+from spec.sglang.radix_tree import Tree
 from spec.sglang.releases import CURRENT, design_named
 from spec.sglang.rules import tree, verify
 from spec.sglang.rules.slots import NO_DEPTH
@@ -535,7 +535,7 @@ class WatchedTree(Tree):
             self.covers("a_split_leaves_the_state_on_the_node_of_its_depth", **lengths)
         return hit
 
-    def insert(self, tokens, depth: int, state: int) -> None:
+    def insert(self, tokens, depth: int, state: int, payload=None) -> None:
         """Donate a state to the node of a depth."""
         key = self.pages(tokens, depth)
         self._hit(key)
@@ -544,7 +544,7 @@ class WatchedTree(Tree):
         self.covers("a_donation_keeps_a_node_with_the_state_of_its_depth", **lengths)
         if node.has_state:
             self.covers("a_node_that_has_a_state_keeps_it", **lengths)
-        self.nodes[key] = tree.donated(node, state)
+        super().insert(tokens, depth, state, payload)
 
     def drop(self, key) -> None:
         """Evict the state of a node."""

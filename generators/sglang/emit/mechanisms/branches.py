@@ -21,6 +21,7 @@ from generators.sglang.emit.mechanisms.base import (
 )
 from spec.numbers import Truth, both, divides
 from spec.sglang.checkpoints import Checkpoint, branching_checkpoint, extend_checkpoint
+from spec.sglang.radix_tree import Tree
 from spec.sglang.releases import CURRENT, Design
 from spec.sglang.rules import grids
 
@@ -66,15 +67,14 @@ def _follower(
         raise NotComparable
     requests = [trees.Insert(0, first, first), trees.Insert(shared, end, end)]
     one, two = trees.tokens_of(requests)
-    cache = trees.Tree(design, c)
+    cache = Tree[None](design, c)
     for tokens in (one, two):
-        told = cache.match([*tokens, 0])
-        checkpoint = kept(design, c, int(told["node"] or 0), len(tokens), told["branching"])
+        given = cache.match([*tokens, 0])
+        checkpoint = kept(design, c, int(given.node.depth), len(tokens), given.branching)
         if checkpoint.fault:
             return "fault"
-        cache.hang(tokens, checkpoint)
-    given = cache.match([*two[:shared], 0])
-    return {"node": given["node"], "state": given["state"]}
+        cache.insert_checkpoint(tokens, checkpoint)
+    return trees.told_of(cache.match([*two[:shared], 0]))
 
 
 def _reachable(c: Any, first: int, shared: int, end: int) -> int:
