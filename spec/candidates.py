@@ -33,7 +33,7 @@ _MOST_POINTS = (
 )
 _FEWER_POINTS = 20_000
 _SAMPLED = 40_000  # values in one sample
-_SAMPLES = 10  # at most
+_SAMPLES = 40  # at most
 _MOST_SAMPLED = 12  # the largest value in a sample
 
 

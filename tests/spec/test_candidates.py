@@ -93,6 +93,14 @@ HARDEST = (
     ("a_stale_lazy_label_is_not_donated", "at_most_two_steps_are_outstanding"),
     ("a_launch_of_an_eager_step_keeps_the_invariant", "at_most_two_steps_are_outstanding"),
     ("a_launch_of_a_lazy_step_keeps_the_invariant", "at_most_two_steps_are_outstanding"),
+    (
+        "a_lazy_verify_far_from_every_boundary_changes_nothing",
+        "it_was_planned_at_most_a_verify_before",
+    ),
+    (
+        "a_verify_that_finishes_donates_a_labelled_state_unless_two_in_a_row_cross_the_grid",
+        "a_verify_is_within_the_grid",
+    ),
 )
 
 
