@@ -108,8 +108,8 @@ def _case(data: dict[str, Any]) -> Case:
     return Case(**others, trace=trace, klass=data["class"])
 
 
-def _validate(data: Any, schema: Any, where: str, within: tuple[Any, ...] = ()) -> None:
-    """Compare a part of a document with a schema; the first difference is the sentence."""
+def _validate(data: Any, schema: Any, where: str, name: str, within: tuple[Any, ...] = ()) -> None:
+    """Compare a part of a document of that `name` with a schema; the first difference is the sentence."""
     import jsonschema
 
     try:
@@ -117,25 +117,26 @@ def _validate(data: Any, schema: Any, where: str, within: tuple[Any, ...] = ()) 
     except jsonschema.ValidationError as error:
         place = "/".join(map(str, (*within, *error.absolute_path))) or "the document"
         message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
-        raise BadInput(f"{where}: not a file of {SCHEMA}: {place}: {message}") from None
+        raise BadInput(f"{where}: not a file of {name}: {place}: {message}") from None
     except RecursionError:
-        raise BadInput(f"{where}: not a file of {SCHEMA}: nested too deeply") from None
+        raise BadInput(f"{where}: not a file of {name}: nested too deeply") from None
 
 
 def _check(data: dict[str, Any], where: str) -> None:
     """Compare a document with the published schemas: of case files, and of the fields of its engine."""
-    name = "cases-1.json" if data["schema"] == FIRST else "cases-2.json"
-    text = resources.files("generators.schemas").joinpath(name).read_text(encoding="utf-8")
-    _validate(data, json.loads(text), where)
+    name = data["schema"]
+    file = "cases-1.json" if name == FIRST else "cases-2.json"
+    text = resources.files("generators.schemas").joinpath(file).read_text(encoding="utf-8")
+    _validate(data, json.loads(text), where, name)
     found = engine_of_names({"design": data["design"]})
     try:
         model = engine(found)
     except UnknownDesign as error:
         raise BadInput(f"{where}: design: {error}") from None
-    _validate(data["domain"], domain_schema(model), where, ("domain",))
+    _validate(data["domain"], domain_schema(model), where, name, ("domain",))
     for number, case in enumerate(data["cases"]):
         within = ("cases", number, "configuration")
-        _validate(case["configuration"], case_schema(model), where, within)
+        _validate(case["configuration"], case_schema(model), where, name, within)
         own = engine_of_names(case["configuration"])
         if own != found:
             raise BadInput(f"{where}: case {case['id']}: is of {own}, its file of {found}")
