@@ -92,7 +92,7 @@ def follower(design: Design, c: Any, donated: Sequence[Checkpoint]) -> dict[str,
         depth = int(node_of(design, c, checkpoint)) if checkpoint.saved else 0
         deepest = max(deepest, depth)
         cache.insert_checkpoint(range(depth), checkpoint)
-    return told_of(cache.match(range(deepest + 1)))
+    return told_of(cache.match(range(deepest + 1)).node)
 
 
 def follower_of(design: Design, c: Any, story: Story) -> dict[str, int | None]:

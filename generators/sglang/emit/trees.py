@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from spec.sglang.checkpoints import Checkpoint
-from spec.sglang.radix_tree import Given, Tree
+from spec.sglang.radix_tree import Tree
 from spec.sglang.releases import Design
 from spec.sglang.rules.slots import NO_DEPTH
+from spec.sglang.rules.tree import Node
 from spec.sglang.slot_buffer import finished, keeping
 
 
@@ -30,9 +31,8 @@ class Insert:
         return finished(design, c, keeping(self.donated, self.previous), self.key_length)
 
 
-def told_of(given: Given[Any]) -> dict[str, int | None]:
-    """What a follower is given: the depth of the node, and the tokens of its state, None where it has none."""
-    node = given.node
+def told_of(node: Node) -> dict[str, int | None]:
+    """What the next request is given: the depth of its node, and the tokens of its state, None where it has none."""
     return {"node": int(node.depth), "state": int(node.state) if node.has_state else None}
 
 
@@ -71,7 +71,7 @@ def given_after_eviction(
     if again:
         cache.match([*known[0], 0])
     freed = cache.evict_least_recent(states)
-    return {**told_of(cache.match([*known[-1][:follower], 0])), "freed": freed}
+    return {**told_of(cache.match([*known[-1][:follower], 0]).node), "freed": freed}
 
 
 def given_among(
@@ -86,7 +86,7 @@ def given_among(
         cache.insert_checkpoint(tokens, request.checkpoint(design, c), number)
     given, held = cache.match(follower_tokens(inserts, follower)), cache.nodes.values()
     states = sum(1 for node in held if node.has_state)
-    return {**told_of(given), "of": given.payload, "held": states}
+    return {**told_of(given.node), "of": given.payload, "held": states}
 
 
 def given(
@@ -94,4 +94,4 @@ def given(
 ) -> dict[str, int | None]:
     """What a follower is given that shares `follower` tokens with the first request and has one of its own."""
     given = served(design, c, inserts).match(follower_tokens(inserts, follower))
-    return {**told_of(given), "branching": given.branching}
+    return {**told_of(given.node), "branching": given.branching}

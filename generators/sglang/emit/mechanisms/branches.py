@@ -74,7 +74,7 @@ def _follower(
         if checkpoint.fault:
             return "fault"
         cache.insert_checkpoint(tokens, checkpoint)
-    return trees.told_of(cache.match([*two[:shared], 0]))
+    return trees.told_of(cache.match([*two[:shared], 0]).node)
 
 
 def _reachable(c: Any, first: int, shared: int, end: int) -> int:
