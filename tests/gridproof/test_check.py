@@ -241,6 +241,32 @@ def test_what_could_be_judged_is_judged_and_the_rest_is_said(gridproof, here, te
     assert told == ({code, "GP003"} if verdict == "not_modelled" and code else {code} - {None})
 
 
+@pytest.mark.parametrize(
+    "release", ["0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23"]
+)
+@pytest.mark.parametrize(
+    ("flags", "refuses"),
+    [
+        ("--page-size 16 --dcp-size 2 --chunked-prefill-size 32", True),
+        ("--page-size 16 --dcp-size 2 --chunked-prefill-size 64", False),
+        ("--page-size 128 --dcp-size 2 --chunked-prefill-size 128", False),
+        ("--page-size 16 --dcp-size 2 --chunked-prefill-size -1", False),
+        ("--page-size 16 --dcp-size 2", False),
+        ("--page-size 16 --chunked-prefill-size 32", False),
+    ],
+)
+def test_a_prefill_chunk_below_the_cache_chunk_is_refused_under_dcp_from_0_5_23_on(
+    gridproof, release, flags, refuses
+):
+    launch = f"sglang serve --model-path Qwen/Qwen3-Coder-Next {LAZY} --tp-size 2 {flags}"
+    engine = ("--engine", f"sglang=={release}")
+    found = document(gridproof("check", *engine, "--format", "json", "--", *launch.split()))
+    rejected = found["configurations"][0]["verdict"] == "rejected"
+    assert rejected == (refuses and release == "0.5.23")
+    told = [f["message"] for f in found["findings"] if f["code"] == "GP001"]
+    assert any("at least the cache chunk" in message for message in told) == rejected
+
+
 @pytest.mark.parametrize("page", [1, 2**31 - 1, 2**31])
 @pytest.mark.parametrize("ranks", [2**31 - 2, 2**31])
 def test_the_largest_numbers_are_judged(gridproof, page, ranks):
