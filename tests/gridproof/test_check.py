@@ -290,6 +290,48 @@ def test_many_unknown_flags_come_to_an_end(gridproof, here):
     assert document(gridproof("check", "--format", "json", "a.sh"))["configurations"]
 
 
+@pytest.mark.parametrize(
+    ("release", "flags", "told"),
+    [
+        ("0.5.23", "--no-such-flag 1", "has no flag --no-such-flag"),
+        ("0.5.23", "--no-such-flag=1", "has no flag --no-such-flag"),
+        ("0.5.19", "--mamba-scheduler-strategy extra_buffer_lazy", None),
+        ("0.5.20", "--mamba-scheduler-strategy extra_buffer_lazy", "0.5.19 is the last release"),
+        ("0.5.23", "--enable-http-worker-reuseport", None),
+        ("0.5.22", "--enable-http-worker-reuseport", "0.5.23 is the first release"),
+        ("0.5.22", "--page 1", None),
+        ("0.5.23", "--page 1", "several flags that begin with --page (--page-size, --paged-"),
+        (
+            "0.5.23",
+            "--tp 2 --mem-fraction 0.8 --host=$HOST --watermark-config '{\"--a\": 1}'",
+            None,
+        ),
+        ("0.5.23", "--model-type diffusion --no-such-flag 1", None),
+    ],
+)
+def test_a_flag_that_the_release_does_not_have_is_found_where_it_stands(
+    gridproof, here, release, flags, told
+):
+    (here / "a.sh").write_text(f"sglang serve {LAZY} \\\n  {flags}\n")
+    engine = ("--engine", f"sglang=={release}")
+    found = document(gridproof("check", *engine, "--format", "json", "a.sh"))
+    unknown = [(f["line"], f["message"]) for f in found["findings"] if f["code"] == "GP012"]
+    assert [line for line, _ in unknown] == ([2] if told else [])
+    assert all(told in message for _, message in unknown)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "python -m sglang_router.launch_server --worker-startup-timeout-secs 9",
+        "python -m dynamo.sglang --endpoint dyn://a.b.c",
+        "docker run --gpus all --shm-size 32g lmsysorg/sglang:v0.5.23 sglang serve",
+    ],
+)
+def test_flags_of_a_wrapper_are_not_looked_up_in_the_engine(gridproof, start):
+    assert "GP012" not in gridproof("check", "--", *start.split(), *LAZY.split()).out
+
+
 def test_near_names_of_other_flags_are_not_taken_for_misspelt(gridproof):
     run = gridproof(
         "check", "--", "sglang", "serve", "--dp-size", "2", "--pp-size", "2", "--ep-size", "2"
