@@ -367,6 +367,23 @@ def test_waivers_of_files_and_settings(gridproof, here):
     assert gridproof("check", "b.sh").code == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.yaml", "sglang: [\n"), ("a.json", '{"sglang": '), ("a.py", "sglang = (\n")],
+)
+def test_a_named_file_that_is_not_what_it_should_be_is_bad_input(gridproof, here, name, text):
+    (here / name).write_text(text)
+    (here / "b.sh").write_text(f"{SMALL}\n")
+    run = gridproof("check", name, "b.sh")
+    assert run.code == 2 and "GP010" in run.out and "b.sh:1" in run.out
+    assert run.err.count(f"{name}: not valid") == 1
+    assert gridproof("check", ".").code == 1
+    (here / name).write_text(f"# gridproof: waive GP010: a template\n{text}")
+    assert gridproof("check", name).code == 0
+    (here / "a.md").write_text("```yaml\nsglang: [\n```\n")
+    assert gridproof("check", "a.md").code == 1
+
+
 def test_what_cannot_be_read_can_be_waived(gridproof, here):
     (here / "a.sh").write_text(
         "# gridproof: waive GP010: a placeholder\nsglang serve --page-size N\n"

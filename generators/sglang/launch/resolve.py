@@ -59,7 +59,7 @@ class Facts:
     `model`: what is known of its model; `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy
     for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not modelled;
     `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags that not every
-    modelled release takes for one of its own.
+    modelled release takes for one of its own; `unknown`: the fields whose values only the running command knows.
     """
 
     model: ModelFacts
@@ -68,6 +68,7 @@ class Facts:
     beyond: tuple[Beyond, ...]
     sessions: bool
     contested: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def _draft_tokens(given: Given) -> tuple[int, str]:
@@ -268,6 +269,7 @@ def resolve(
             beyond=_beyond(flags),
             sessions=given.get("sessions", False),
             contested=tuple(flags.contested),
+            unknown=tuple(flags.unresolved),
         ),
     )
 
