@@ -131,7 +131,7 @@ UNRESOLVED = Code(
 MISSPELT = Code(
     "GP012",
     "misspelt",
-    "the engine has no flag of this name, but a similar one",
+    "the engine has no flag of this name",
     severity="warning",
     why="The engine refuses the flag at start-up, or the setting that was meant is not the one in force.",
     remedy="spell the flag as the engine does",

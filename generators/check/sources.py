@@ -47,7 +47,8 @@ class Found:
     """Everything found in what was given.
 
     `texts` by source, for places where something can be changed; `skipped`: files met in folders, `refused`: files
-    that were named, of which neither can be read, as sentences; `places`: first and last line of each launch, one that
+    that were named, of which neither can be read, as sentences; `unparsed`: source, line and message of findings about
+    named files that are not what they should be; `places`: first and last line of each launch, one that
     cannot be read included, by source.
     """
 
@@ -57,6 +58,7 @@ class Found:
     texts: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    unparsed: set[tuple[str, int | None, str]] = field(default_factory=set)
     places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _pinned: dict[tuple[str, Path], Pinned | None] = field(default_factory=dict)
 
@@ -109,10 +111,16 @@ class LaunchReader:
         except BadInput as error:
             unread.append(str(error))
             return
-        self._of_text(str(path), text, path, path.parent, found)
+        self._of_text(str(path), text, path, path.parent, found, unread is found.refused)
 
     def _of_text(
-        self, source: str, text: str, path: Path, folder: Path | None, found: Found
+        self,
+        source: str,
+        text: str,
+        path: Path,
+        folder: Path | None,
+        found: Found,
+        is_named: bool = True,
     ) -> None:
         waivers, wrong = in_text(source, text)
         found.waivers += waivers
@@ -122,6 +130,8 @@ class LaunchReader:
         for item in formats.items(source, text, path):
             if isinstance(item, Problem):
                 _malformed(source, item.line, item.message, found)
+                if item.of_all and is_named:
+                    found.unparsed.add((source, item.line, item.message))
             else:
                 self._of_item(item, folder, found)
 

@@ -95,10 +95,13 @@ class Launch:
         return self.settings[name].value if name in self.settings else default
 
     def place(self, *names: str) -> Word | None:
-        """The word of the first of these fields that a flag gave, else the first word of the launch."""
+        """The word of the first of these fields, or flags, that were given, else the first word of the launch."""
         for name in names:
             if name in self.settings:
                 return self.settings[name].flag
+            for word in self.words if name.startswith("-") else ():
+                if word.text.partition("=")[0] == name:
+                    return word
         return self.words[0] if self.words else None
 
     def setting(self, flag: str) -> Setting | None:

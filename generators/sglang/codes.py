@@ -18,6 +18,7 @@ _WIDE = f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 64"
 _WHOLE = "--chunked-prefill-size -1"
 _GRID = ("mamba_track_interval", "dcp_size", "page_size")
 _CUTS = ("chunked_prefill_size", "page_size", "dcp_size")
+_UNBUFFERED = "With no_buffer this was read in the engine, not run: the code that does it does not ask for the strategy"
 _TRAFFIC = Traffic(grid=256, mean_steps=600, nothing_ahead=0.15)
 
 _WHOLE_INTERVAL = "set an interval that is a multiple of the tree page (fewer decode checkpoints), or use a release from 0.5.19 on"
@@ -497,6 +498,27 @@ HOST_LOAD = Code(
             "Where the write policy is not write_back, it takes a load for which no tokens or state slots can be freed",
             severity="warning",
         ),
+        KnownFault(
+            conditions.since("0.5.19"),
+            conditions.may_write_back,
+            "What it takes depends on --hicache-write-policy, which is not known here: with write_back two loads of one "
+            "branch are enough. Where the write policy is not write_back, it takes a load for which no tokens or state "
+            "slots can be freed",
+            severity="warning",
+        ),
+        KnownFault(
+            conditions.before("0.5.19"),
+            conditions.may_write_back,
+            "In this release an assertion stops the scheduler if --hicache-write-policy, which is not known here, is "
+            "write_back",
+            severity="warning",
+        ),
+        KnownFault(
+            conditions.since("0.5.17"),
+            conditions.unbuffered(conditions.writes_back),
+            _UNBUFFERED,
+            severity="warning",
+        ),
     ),
     fixes=fixes.without_host,
 )
@@ -520,6 +542,12 @@ HOST_MATCH = Code(
             conditions.has_storage,
             "A request continues from 512 tokens with a state of 128",
         ),
+        KnownFault(
+            conditions.since("0.5.20"),
+            conditions.unbuffered(conditions.has_storage),
+            _UNBUFFERED,
+            severity="warning",
+        ),
     ),
     fixes=fixes.without_host,
 )
@@ -542,6 +570,12 @@ SESSION_STATE = Code(
             conditions.since("0.5.17"),
             conditions.has_sessions,
             "A turn that should go on from 451 tokens is given a state of 452, or another request's",
+        ),
+        KnownFault(
+            conditions.since("0.5.17"),
+            conditions.unbuffered(conditions.has_sessions),
+            f"It takes speculation, or a request that waits for memory. {_UNBUFFERED}",
+            severity="warning",
         ),
     ),
     fixes=fixes.without_sessions,

@@ -59,12 +59,13 @@ def run(
         _write_document(output, judgements, shown, options.form)
     if options.fix:
         _fix(output, judged, found, options)
-    open_findings = {f.severity for f in findings if f.waived is None}
-    if found.refused:
-        raise BadInput("; ".join(found.refused))
+    left = [f for f in findings if f.waived is None]
+    unparsed = (f for f in left if (f.source, f.line, f.message) in found.unparsed)
+    if refused := [*found.refused, *(f"{f.source}: {f.message}" for f in unparsed)]:
+        raise BadInput("; ".join(refused))
     if options.form == "sarif":
         return 0
-    return 1 if open_findings & {"warning", "error"} else 0
+    return 1 if {f.severity for f in left} & {"warning", "error"} else 0
 
 
 def _refuse_contradictions(options: Options, paths: Sequence[Path]) -> None:

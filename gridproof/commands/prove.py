@@ -43,7 +43,7 @@ def _selected(
             raise BadInput(f"--family: {name!r} is unknown; the families are {', '.join(families)}")
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name, known, n=1) or [n for n in known if name in n]
             hint = f"did you mean {near[0]!r}?" if near else "'gridproof prove' lists them"
             raise BadInput(f"--theorem: {name!r} is unknown; {hint}")
     chosen = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spec.engine import Guard
 from spec.numbers import Truth, divides, either
+from spec.sglang.rules.grids import cache_chunk_size
 
 
 def _buffered(c) -> bool:
@@ -45,6 +46,17 @@ def prefill_chunks_are_whole_pages(c) -> Truth:
     """Where the size of a prefill chunk (tokens) is given, it is whole configured pages, which DCP does not widen."""
     size = c.chunked_prefill_size
     return True if size is None or size < 0 else divides(c.page_size, size)
+
+
+def prefill_chunks_cover_a_cache_chunk(c) -> Truth:
+    """Under DCP a prefill chunk (tokens) is no shorter than the cache chunk that prompts are cut on, where slots are buffered.
+
+    From 0.5.23 on; each rank of attention data parallelism has its own share of the chunk, which is not looked at.
+    """
+    size = c.chunked_prefill_size
+    if not _buffered(c) or size is None or size < 0:
+        return True
+    return either(c.dcp_size == 1, size >= cache_chunk_size(c))
 
 
 def lazy_has_overlap(c) -> Truth:
@@ -134,4 +146,10 @@ LAZY_IS_NOT_DFLASH = Guard(
     "extra_buffer_lazy does not work with DFLASH before 0.5.18",
     "server_args.py",
     lazy_is_not_dflash,
+)
+PREFILL_COVERS_A_CACHE_CHUNK = Guard(
+    "prefill_chunks_cover_a_cache_chunk",
+    "under DCP --chunked-prefill-size must be at least the cache chunk, the larger of mamba_chunk_size and page_size",
+    "managers/scheduler.py (check_truncation_align_fits_chunk)",
+    prefill_chunks_cover_a_cache_chunk,
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.engine import Guard, UnknownDesign
-from spec.sglang.guards import GUARDS, LAZY_IS_NOT_DFLASH
+from spec.sglang.guards import GUARDS, LAZY_IS_NOT_DFLASH, PREFILL_COVERS_A_CACHE_CHUNK
 from spec.sglang.proposals import PROPOSALS
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
 
@@ -285,6 +285,11 @@ CHANGES: dict[str, tuple[Change, ...]] = {
             "a lazy slot taken for a boundary step in a mixed batch is given back",
             "managers/schedule_batch.py (mamba_lazy_undo_prealloc_at_boundary)",
             undoes_mixed_allocations=True,
+        ),
+        change(
+            "under DCP a prefill chunk is refused in which no prompt can be cut on the cache chunk",
+            "managers/scheduler.py (check_truncation_align_fits_chunk)",
+            guards=(*GUARDS, PREFILL_COVERS_A_CACHE_CHUNK),
         ),
     ),
 }

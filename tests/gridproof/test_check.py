@@ -243,6 +243,32 @@ def test_what_can_be_checked_is_checked_and_the_rest_is_reported(
     assert told == ({code, "GP003"} if verdict == "not_modelled" and code else {code} - {None})
 
 
+@pytest.mark.parametrize(
+    "release", ["0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23"]
+)
+@pytest.mark.parametrize(
+    ("flags", "refuses"),
+    [
+        ("--page-size 16 --dcp-size 2 --chunked-prefill-size 32", True),
+        ("--page-size 16 --dcp-size 2 --chunked-prefill-size 64", False),
+        ("--page-size 128 --dcp-size 2 --chunked-prefill-size 128", False),
+        ("--page-size 16 --dcp-size 2 --chunked-prefill-size -1", False),
+        ("--page-size 16 --dcp-size 2", False),
+        ("--page-size 16 --chunked-prefill-size 32", False),
+    ],
+)
+def test_a_prefill_chunk_below_the_cache_chunk_is_refused_under_dcp_from_0_5_23_on(
+    gridproof, release, flags, refuses
+):
+    launch = f"sglang serve --model-path Qwen/Qwen3-Coder-Next {LAZY} --tp-size 2 {flags}"
+    engine = ("--engine", f"sglang=={release}")
+    found = document(gridproof("check", *engine, "--format", "json", "--", *launch.split()))
+    rejected = found["configurations"][0]["verdict"] == "rejected"
+    assert rejected == (refuses and release == "0.5.23")
+    told = [f["message"] for f in found["findings"] if f["code"] == "GP001"]
+    assert any("at least the cache chunk" in message for message in told) == rejected
+
+
 @pytest.mark.parametrize("page", [1, 2**31 - 1, 2**31])
 @pytest.mark.parametrize("ranks", [2**31 - 2, 2**31])
 def test_the_largest_numbers_are_judged(gridproof, page, ranks):
@@ -264,6 +290,48 @@ def test_many_unknown_flags_come_to_an_end(gridproof, here):
     flags = " ".join(f"--page-sizes-{n} 1" for n in range(20_000))
     (here / "a.sh").write_text(f"sglang serve {flags} --page-size 1 --{'x' * 1_000_000}\n")
     assert document(gridproof("check", "--format", "json", "a.sh"))["configurations"]
+
+
+@pytest.mark.parametrize(
+    ("release", "flags", "told"),
+    [
+        ("0.5.23", "--no-such-flag 1", "has no flag --no-such-flag"),
+        ("0.5.23", "--no-such-flag=1", "has no flag --no-such-flag"),
+        ("0.5.19", "--mamba-scheduler-strategy extra_buffer_lazy", None),
+        ("0.5.20", "--mamba-scheduler-strategy extra_buffer_lazy", "0.5.19 is the last release"),
+        ("0.5.23", "--enable-http-worker-reuseport", None),
+        ("0.5.22", "--enable-http-worker-reuseport", "0.5.23 is the first release"),
+        ("0.5.22", "--page 1", None),
+        ("0.5.23", "--page 1", "several flags that begin with --page (--page-size, --paged-"),
+        (
+            "0.5.23",
+            "--tp 2 --mem-fraction 0.8 --host=$HOST --watermark-config '{\"--a\": 1}'",
+            None,
+        ),
+        ("0.5.23", "--model-type diffusion --no-such-flag 1", None),
+    ],
+)
+def test_a_flag_that_the_release_does_not_have_is_found_where_it_stands(
+    gridproof, here, release, flags, told
+):
+    (here / "a.sh").write_text(f"sglang serve {LAZY} \\\n  {flags}\n")
+    engine = ("--engine", f"sglang=={release}")
+    found = document(gridproof("check", *engine, "--format", "json", "a.sh"))
+    unknown = [(f["line"], f["message"]) for f in found["findings"] if f["code"] == "GP012"]
+    assert [line for line, _ in unknown] == ([2] if told else [])
+    assert all(told in message for _, message in unknown)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "python -m sglang_router.launch_server --worker-startup-timeout-secs 9",
+        "python -m dynamo.sglang --endpoint dyn://a.b.c",
+        "docker run --gpus all --shm-size 32g lmsysorg/sglang:v0.5.23 sglang serve",
+    ],
+)
+def test_flags_of_a_wrapper_are_not_looked_up_in_the_engine(gridproof, start):
+    assert "GP012" not in gridproof("check", "--", *start.split(), *LAZY.split()).out
 
 
 def test_near_names_of_other_flags_are_not_taken_for_misspelt(gridproof):
@@ -299,6 +367,23 @@ def test_waivers_of_files_and_settings(gridproof, here):
     assert stale.code == 1 and "GP014" in stale.out
     (here / "pyproject.toml").write_text("[tool.gridproof]\nwaivers = 3\n")
     assert gridproof("check", "b.sh").code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.yaml", "sglang: [\n"), ("a.json", '{"sglang": '), ("a.py", "sglang = (\n")],
+)
+def test_a_named_file_that_is_not_what_it_should_be_is_bad_input(gridproof, here, name, text):
+    (here / name).write_text(text)
+    (here / "b.sh").write_text(f"{SMALL}\n")
+    run = gridproof("check", name, "b.sh")
+    assert run.code == 2 and "GP010" in run.out and "b.sh:1" in run.out
+    assert run.err.count(f"{name}: not valid") == 1
+    assert gridproof("check", ".").code == 1
+    (here / name).write_text(f"# gridproof: waive GP010: a template\n{text}")
+    assert gridproof("check", name).code == 0
+    (here / "a.md").write_text("```yaml\nsglang: [\n```\n")
+    assert gridproof("check", "a.md").code == 1
 
 
 def test_what_cannot_be_read_can_be_waived(gridproof, here):

@@ -443,6 +443,8 @@ BAD = [
         2,
         "did you mean 'decode_checkpoint_lands_on_a_node'",
     ),
+    (("prove", "--theorem", "verify_checkpoint"), 2, "did you mean 'verify_checkpoint_lands"),
+    (("prove", "--theorem", "nosuch"), 2, "'gridproof prove' lists them"),
     (("prove", "--family", "moons"), 2, "the families are"),
     (
         ("prove", "--family", "grids", "--theorem", "decode_checkpoint_lands_on_a_node"),
@@ -452,7 +454,11 @@ BAD = [
     (("emit", "no-such-file.json"), 2, "cannot be read"),
     (("emit", "--out", "no-such-folder"), 3, "no CASES"),
     (("replay",), 3, "no CASES given"),
-    (("explain", "GP999"), 2, "the codes are"),
+    (
+        ("explain", "GP999"),
+        2,
+        "the codes are GP001, GP002, GP003, GP004, GP005, GP006, GP007, GP010",
+    ),
     (("explain", "cases.json"), 2, "cannot be read"),
     (("check",), 3, "no launch command"),
     (("check", "--", "sglang", "serve", "--page-size", "sixty"), 2, "not a whole number"),

@@ -52,11 +52,12 @@ class Command:
 
 @dataclass(frozen=True)
 class Problem:
-    """What could not be read, and the line at which that shows."""
+    """What could not be read, and the line at which that shows; `of_all`: whether the whole document could not."""
 
     source: str
     line: int | None
     message: str
+    of_all: bool = False
 
 
 Item = Command | Problem
@@ -106,6 +107,8 @@ def list_command(
 def placed(items: Iterable[Item], document: Document) -> Iterator[Item]:
     """Items of a part of a file, their spans counted from the beginning of the file."""
     for item in items:
+        if isinstance(item, Problem):
+            item = replace(item, of_all=False)
         if isinstance(item, Command) and document.offset != 0:
             moved = tuple(_moved(word, document.offset) for word in item.words)
             item = replace(item, words=moved)

@@ -47,9 +47,8 @@ class Python:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None)
             why = getattr(error, "msg", None) or "nested too deeply"
-            yield Problem(
-                document.source, line and line + document.line - 1, f"not valid Python ({why})"
-            )
+            line = line and line + document.line - 1
+            yield Problem(document.source, line, f"not valid Python ({why})", of_all=True)
             return
         yield from _Walk(document).of(tree)
 

@@ -51,7 +51,7 @@ class Yaml:
             mark = getattr(error, "problem_mark", None)
             line = document.line + mark.line if mark else None
             why = getattr(error, "problem", None) or str(error).split("\n")[0]
-            yield Problem(document.source, line, f"not valid YAML ({why[:120]})")
+            yield Problem(document.source, line, f"not valid YAML ({why[:120]})", of_all=True)
 
 
 def settings_of(text: str) -> list[Word] | None:

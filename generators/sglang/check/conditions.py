@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from generators.launch.launch import Launch
 from spec.sglang.mixed_batches import mixing_is_possible
 from spec.sglang.releases import RELEASES, Design
+
+Condition = Callable[[Design, Launch], bool]
 
 
 def since(first: str) -> tuple[str, ...]:
@@ -28,13 +32,23 @@ def has_a_nested_chunk(design: Design, launch: Launch) -> bool:
     return launch.facts.model.nested_chunk
 
 
+def unbuffered(has: Condition) -> Condition:
+    """A condition, of launches without extra buffers alone."""
+    return lambda design, launch: (
+        launch.configuration.strategy == "no_buffer" and has(design, launch)
+    )
+
+
 def _host(launch: Launch) -> bool:
     """Whether host memory is a tier of the cache, and no mere buffer."""
     kept = launch.value("hicache_host_memory_mode", "cache") == "cache"
     return bool(launch.value("enable_hierarchical_cache", False)) and kept
 
 
-def _policy(launch: Launch) -> str:
+def _policy(launch: Launch) -> str | None:
+    """When states are copied to host memory; None where only the running command knows."""
+    if "hicache_write_policy" in launch.facts.unknown:
+        return None
     return launch.value("hicache_write_policy", "write_through")
 
 
@@ -45,12 +59,18 @@ def writes_back(design: Design, launch: Launch) -> bool:
 
 def writes_through(design: Design, launch: Launch) -> bool:
     """Whether states are copied to host memory before they are evicted."""
-    return _host(launch) and _policy(launch) != "write_back"
+    return _host(launch) and _policy(launch) not in ("write_back", None)
+
+
+def may_write_back(design: Design, launch: Launch) -> bool:
+    """Whether it is not known when states reach host memory."""
+    return _host(launch) and _policy(launch) is None
 
 
 def has_storage(design: Design, launch: Launch) -> bool:
     """Whether a storage backend stands behind host memory."""
-    return _host(launch) and "hicache_storage_backend" in launch.settings
+    name = "hicache_storage_backend"
+    return _host(launch) and (name in launch.settings or name in launch.facts.unknown)
 
 
 def has_sessions(design: Design, launch: Launch) -> bool:

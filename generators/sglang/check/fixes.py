@@ -41,10 +41,13 @@ def _intervals(c: Configuration) -> list[Flags]:
 
 
 def _prefills(c: Configuration) -> list[Flags]:
-    """Chunks of whole pages; never a prompt in one piece, which may be longer than memory allows."""
+    """Chunks of whole pages, and of a whole cache chunk; never a prompt in one piece, which may be longer than memory allows."""
     size = c.chunked_prefill_size
-    whole = [_at_least(size, c.page_size)] if size and size > 0 and size % c.page_size else []
-    return [{CHUNKED: str(n)} for n in whole]
+    if size is None or size < 1:
+        return []
+    least = max(size, grids.cache_chunk_size(c))
+    whole = (_at_least(size, c.page_size), _at_least(least, c.page_size))
+    return [{CHUNKED: str(n)} for n in dict.fromkeys(whole) if n != size]
 
 
 def _without(launch: Launch, *fields: str) -> list[Flags]:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from spec.sglang.releases import RELEASES
+
 MODELLED, NOTHING, NOT_MODELLED = "modelled", "nothing", "not modelled"
+HELP = ("--help",)
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,15 @@ class FlagGroup:
 
 
 @functools.cache
+def _document() -> dict[str, Any]:
+    file = resources.files("generators.sglang.launch").joinpath("flags.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def flag_groups() -> tuple[FlagGroup, ...]:
     """Every flag of the modelled releases; each stands in one group."""
-    text = (
-        resources.files("generators.sglang.launch")
-        .joinpath("flags.toml")
-        .read_text(encoding="utf-8")
-    )
-    entries = tomllib.loads(text)["group"]
-    return tuple(map(_group, entries))
+    return tuple(map(_group, _document()["group"]))
 
 
 def _group(entry: dict[str, Any]) -> FlagGroup:
@@ -75,3 +78,29 @@ def engine_flags() -> dict[str, bool]:
     """Every flag of the engine, and whether it is a switch."""
     found = {flag: False for group in flag_groups() for flag in group.flags}
     return found | {flag: True for group in flag_groups() for flag in group.switches}
+
+
+@functools.cache
+def lifetimes() -> dict[str, tuple[str, str]]:
+    """The first and the last modelled release that has a flag, for every flag."""
+    first, last = (
+        {flag: release for release, flags in _document()[end].items() for flag in flags}
+        for end in ("first", "last")
+    )
+    return {f: (first.get(f, RELEASES[0]), last.get(f, RELEASES[-1])) for f in engine_flags()}
+
+
+@functools.cache
+def flags_of(release: str) -> frozenset[str]:
+    """The flags that a release has."""
+    at = RELEASES.index(release)
+    lives = {flag: map(RELEASES.index, ends) for flag, ends in lifetimes().items()}
+    return frozenset(flag for flag, (first, last) in lives.items() if first <= at <= last)
+
+
+def meant_by(spelling: str, release: str) -> tuple[str, ...]:
+    """The flags of a release that a spelling may stand for, as argparse has it: itself, else those that begin with it."""
+    known = flags_of(release)
+    if spelling in (*known, *HELP):
+        return (spelling,)
+    return tuple(sorted(flag for flag in known if flag.startswith(spelling)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +13,8 @@ from generators.cases import codes
 from generators.common.errors import BadInput
 from generators.launch.launch import Note, Setting
 from generators.launch.words import Word
-from generators.sglang.launch.flag_classes import engine_flags, not_modelled
+from generators.sglang.launch.flag_classes import engine_flags, meant_by, not_modelled
+from spec.sglang.releases import RELEASES
 
 CONFIG = "--config"
 # The flags that decide about checkpoints, by field; the first spelling is the engine's own.
@@ -59,6 +62,7 @@ _SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spellin
 _READ = (*_FIELD_OF, *_SWITCH_OF)
 LARGEST = 1 << 31
 _LONGEST_FLAG = 60
+_FLAG = re.compile(r"--[a-zA-Z][\w-]{,57}")
 _MOST_LOOKED_UP = 50
 # Flags that no other engine has: a list of flags with one of them is meant for SGLang.
 _SGLANG_ONLY = (
@@ -70,12 +74,18 @@ _SGLANG_ONLY = (
 
 @dataclass
 class Given:
-    """What the words of a launch give: settings by field, fields whose value is not known, notes."""
+    """What the words of a launch give: settings by field, fields whose value is not known, notes.
+
+    `is_strict`: whether the command refuses flags that the engine does not have; `contested`: flags of such a command
+    that not every modelled release takes for one of its own.
+    """
 
     settings: dict[str, Setting] = field(default_factory=dict)
     unresolved: dict[str, Word] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     looked_up: int = 0
+    is_strict: bool = False
+    contested: dict[str, None] = field(default_factory=dict)
 
     def near(self, spelling: str) -> str | None:
         """The flag that was probably meant by an unknown one; a launch has few of these, so no more are looked up."""
@@ -147,6 +157,14 @@ def _full(spelling: str) -> str:
     return min(longer, key=len) if len(fields) == 1 else spelling
 
 
+@functools.cache
+def _is_contested(spelling: str) -> bool:
+    """Whether a word is a flag to the engine, and some modelled release has none or more than one that it stands for."""
+    if not _FLAG.fullmatch(spelling):
+        return False
+    return any(len(meant_by(spelling, release)) != 1 for release in RELEASES)
+
+
 def _is_unknown(spelling: str) -> bool:
     return spelling.startswith("--") and spelling not in engine_flags() and spelling not in _READ
 
@@ -159,9 +177,20 @@ def _nearest(spelling: str) -> str | None:
     return near[0] if near and near[0] in _READ else None
 
 
+def _refuses_others(words: Sequence[Word]) -> bool:
+    """Whether these words start the server itself, which refuses flags that it does not have, and no wrapper of it.
+
+    `sglang serve` with a type of model may start another server. Source: SGLang 0.5.17 to 0.5.23, `cli/serve.py`.
+    """
+    texts = [word.text for word in words]
+    if texts[:2] == ["sglang", "serve"]:
+        return not any(text.partition("=")[0] == "--model-type" for text in texts)
+    return texts[:1] == ["sglang.launch_server"]
+
+
 def read_flags(words: Sequence[Word]) -> Given:
     """The settings in the words behind an engine; everything that does not decide is passed over."""
-    given = Given()
+    given = Given(is_strict=_refuses_others(words))
     position = 0
     while position < len(words):
         position += _read_one(words, position, given)
@@ -172,6 +201,8 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     """Read the word at a position; how many words it took."""
     word = words[position]
     spelling, has_value, text = word.text.partition("=")
+    if given.is_strict and len(given.contested) < _MOST_LOOKED_UP and _is_contested(spelling):
+        given.contested[spelling] = None
     spelling = _full(spelling)
     if spelling == CONFIG and has_value:
         message = f"the engine reads a configuration file only as {CONFIG} FILE, not as {CONFIG}={text[:40]}"
@@ -184,6 +215,7 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     if spelling in _FIELD_OF:
         return _read_value(words, position, spelling, text if has_value else None, given)
     if _is_unknown(spelling) and (near := given.near(spelling)) is not None:
+        given.contested.pop(spelling, None)
         message = f"SGLang has no flag {spelling}; did you mean {near}?"
         given.notes.append(Note(codes.MISSPELT, message, word))
     elif word.is_unresolved and not spelling.startswith("--") and not _is_a_value(words, position):

@@ -58,7 +58,8 @@ class Facts:
 
     `model`: what is known of its model; `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy
     for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not modelled;
-    `sessions`: whether its requests were given as ones with session parameters.
+    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags that not every
+    modelled release takes for one of its own; `unknown`: the fields whose values only the running command knows.
     """
 
     model: ModelFacts
@@ -66,6 +67,8 @@ class Facts:
     refused: str | None
     beyond: tuple[Beyond, ...]
     sessions: bool
+    contested: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def _draft_tokens(given: Given) -> tuple[int, str]:
@@ -265,6 +268,8 @@ def resolve(
             refused=None if strategy == "no_buffer" else _unbuffered(flags, facts),
             beyond=_beyond(flags),
             sessions=given.get("sessions", False),
+            contested=tuple(flags.contested),
+            unknown=tuple(flags.unresolved),
         ),
     )
 

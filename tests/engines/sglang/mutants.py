@@ -24,6 +24,7 @@ POOL = "mem_cache.memory_pool"
 COMMIT = "speculative.spec_utils"
 BACKEND = "layers.attention.hybrid_linear_attn_backend"
 ROWS = "layers.attention.mamba.prefill_track_metadata"
+SCHEDULER = "managers.scheduler"
 
 
 @dataclass(frozen=True)
@@ -589,6 +590,25 @@ MUTANTS = (
         "start_indices = aligned_len - conv_state_len",
         "test_batches.py::test_each_extend_of_a_batch_donates_its_own_state_and_window"
         "[page16-dcp1-interval256-chunk64-from0-to130-then-from0-to128]",
+    ),
+    # managers/scheduler.py: what a prefill chunk must hold
+    Mutant(
+        "a prefill chunk in which no prompt can be cut is accepted",
+        SCHEDULER,
+        "Scheduler.check_truncation_align_fits_chunk",
+        "if align is None or chunk is None or chunk >= align:",
+        "if align is None or chunk is None or chunk > 0:",
+        "test_guards.py::test_a_prefill_chunk_is_refused_in_which_no_prompt_can_be_cut"
+        "[page16-dcp2-interval256-chunk64-extra-buffer-lazy-gdn-tp8-prefill32]",
+    ),
+    Mutant(
+        "a prefill chunk of one cache chunk is refused",
+        SCHEDULER,
+        "Scheduler.check_truncation_align_fits_chunk",
+        "if align is None or chunk is None or chunk >= align:",
+        "if align is None or chunk is None or chunk > align:",
+        "test_guards.py::test_a_prefill_chunk_is_refused_in_which_no_prompt_can_be_cut"
+        "[page16-dcp2-interval256-chunk64-extra-buffer-lazy-gdn-tp8-prefill64]",
     ),
 )
 

@@ -8,7 +8,7 @@ import argparse
 
 import pytest
 
-from generators.sglang.launch.flag_classes import engine_flags, flag_groups
+from generators.sglang.launch.flag_classes import engine_flags, flag_groups, flags_of, meant_by
 from tests.engines.sglang.comparison import engine
 
 ServerArgs = pytest.importorskip("sglang.srt.server_args").ServerArgs
@@ -25,6 +25,21 @@ def test_every_flag_of_the_release_stands_in_a_group(actions):
     spelled = {option for action in actions for option in action.option_strings}
     assert len(spelled) > 400
     assert spelled - set(engine_flags()) == set(), engine.release()
+
+
+def test_the_flags_of_a_release_are_those_that_it_has(actions):
+    spelled = {option for action in actions for option in action.option_strings}
+    assert flags_of(engine.release()) == spelled
+
+
+def test_a_beginning_of_flags_stands_for_one_where_the_parser_takes_it(actions):
+    """argparse completes a beginning that one flag of the release has, and refuses any other."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    ServerArgs.add_cli_args(parser)
+    spelled = {option for action in actions for option in action.option_strings}
+    for beginning in ("--tp", "--dcp", "--page", "--mamba", "--model", "--dp", "--none-such"):
+        taken = parser._get_option_tuples(beginning) if beginning not in spelled else [beginning]
+        assert len(taken) == len(meant_by(beginning, engine.release())), beginning
 
 
 def test_the_switches_are_those_of_the_release(actions):

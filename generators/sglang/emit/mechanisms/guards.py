@@ -12,10 +12,20 @@ from generators.cases.file_format import Case, spelled
 from generators.emit.predicate_coverage import Instance, Predicate, Space
 from generators.sglang.emit import expectations
 from generators.sglang.emit.mechanisms import spaces
-from generators.sglang.emit.mechanisms.base import Check, Mechanism, completed, numbers, on
+from generators.sglang.emit.mechanisms.base import (
+    Check,
+    Mechanism,
+    NotComparable,
+    completed,
+    numbers,
+    on,
+)
 from spec.engine import Guard
 from spec.sglang.configuration import STRATEGIES
-from spec.sglang.guards import interval_covers_draft_tokens
+from spec.sglang.guards import (
+    PREFILL_COVERS_A_CACHE_CHUNK,
+    interval_covers_draft_tokens,
+)
 from spec.sglang.releases import CURRENT, DESIGNS, Design
 
 _NUMBERS = (
@@ -25,6 +35,7 @@ _NUMBERS = (
     *((64, 1, 96, 96), (64, 8, 96, 96), (64, 8, 32, 64), (64, 1, 32, 64), (64, 1, 48, 96)),
     *((64, 8, 48, 96), (16, 1, 48, 64), (16, 8, 48, 64), (64, 1, 64, 96), (64, 8, 64, 96)),
     *((64, 1, 32, 96), (64, 8, 32, 96), (64, 1, 96, 128), (64, 8, 96, 128), (64, 1, 64, 128)),
+    (64, 8, 48, 64),
 )
 _FIELDS = ("page_size", "dcp_size", "mamba_track_interval", "mamba_chunk_size")
 
@@ -167,6 +178,31 @@ def _ngram(interval: int, given: int | None) -> Check:
     )
 
 
+# Page, DCP, prefill chunk (tokens), strategy.
+_CUT = (
+    *((16, 2, 32, "extra_buffer_lazy"), (16, 2, 48, "extra_buffer"), (128, 2, 128, "extra_buffer")),
+    *((16, 2, 64, "extra_buffer_lazy"), (16, 1, 32, "extra_buffer"), (16, 2, -1, "extra_buffer")),
+)
+
+
+def _outcome_where_prompts_are_cut_on_a_grid(design: Design, c: Any) -> str:
+    if PREFILL_COVERS_A_CACHE_CHUNK not in design.guards:
+        raise NotComparable
+    return outcome(design, c)
+
+
+def _cut(page: int, dcp: int, prefill: int, strategy: str) -> Check:
+    """A launch that nothing but its prefill chunk can keep from starting."""
+    launch = {**_DEFAULT, "page_size": page, "dcp_size": dcp, "strategy": strategy}
+    found = _check(Instance({**launch, "chunked_prefill_size": prefill}, {}, "tiny"))
+    c = expectations.configuration(completed({**launch, "chunked_prefill_size": prefill}))
+    names = ("configuration", "chunked_prefill_size", "fits")
+    arguments = {name: found.arguments[name] for name in names}
+    return replace(
+        found, arguments=arguments, observe=on(_outcome_where_prompts_are_cut_on_a_grid, c)
+    )
+
+
 def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, list[Check]]:
     return {
         "test_a_launch_starts_exactly_when_it_fits": [
@@ -178,6 +214,9 @@ def _groups(cases: Sequence[Case], instances: Sequence[Instance]) -> dict[str, l
         "test_the_interval_covers_the_draft_tokens_that_a_launch_ends_with": [
             _ngram(interval, given) for interval, given in ((8, None), (64, None), (8, 12))
         ],
+        "test_a_prefill_chunk_is_refused_in_which_no_prompt_can_be_cut": [
+            _cut(*launch) for launch in _CUT
+        ],
     }
 
 
@@ -186,6 +225,8 @@ def _accepts(guard: Guard) -> Predicate:
 
 
 _GUARDS = {guard.name: guard for design in DESIGNS.values() for guard in design.guards}
+# What a release may accept because its prompts are cut elsewhere has a test of its own.
+_GUARDS.pop(PREFILL_COVERS_A_CACHE_CHUNK.name)
 MECHANISM = Mechanism(
     "guards",
     _groups,
@@ -193,7 +234,7 @@ MECHANISM = Mechanism(
         "guards",
         tuple(_configurations()),
         {},
-        {},
+        {PREFILL_COVERS_A_CACHE_CHUNK.name: _accepts(PREFILL_COVERS_A_CACHE_CHUNK)},
         {name: _accepts(guard) for name, guard in _GUARDS.items()},
     ),
 )

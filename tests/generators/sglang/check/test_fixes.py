@@ -69,6 +69,11 @@ def test_a_fix_that_is_called_safe_is_judged_safe_by_theorems(release, page, ran
         ("--page-size 64 --enable-mixed-chunk", "0.5.23", {"--enable-mixed-chunk": None}),
         ("--dcp-size 6", "0.5.23", {"--dcp-size": "2"}),
         (
+            "--mamba-radix-cache-strategy extra_buffer_lazy --dcp-size 2 --page-size 16 --chunked-prefill-size 32",
+            "0.5.23",
+            {"--chunked-prefill-size": "64"},
+        ),
+        (
             "--page-size 64 --mamba-track-interval 100 --chunked-prefill-size -1",
             "0.5.23",
             {"--mamba-track-interval": "128"},

@@ -134,6 +134,37 @@ def test_of_a_launch_that_is_not_judged_no_fault_is_claimed(flags):
     assert not [f for f in judgement.findings if f.severity == "error"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "code", "releases"),
+    [
+        (BACK, "GP601", RELEASES),
+        (STORAGE, "GP602", RELEASES[RELEASES.index("0.5.20") :]),
+        ("--enable-streaming-session", "GP603", RELEASES),
+    ],
+)
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_fault_that_does_not_depend_on_the_strategy_may_happen_without_buffers(
+    flags, code, releases, release
+):
+    plain = "sglang serve --model-path some/hybrid --disable-overlap-schedule"
+    judgement = judged(f"{plain} {flags}", release)
+    assert judgement.configuration["strategy"] == "no_buffer"
+    assert judgement.verdict == "not_modelled"
+    told = {(f.code.id, f.severity, "not run" in f.message) for f in judgement.findings}
+    assert ((code, "warning", True) in told) == (release in releases)
+    assert not found(judged(plain, release), code)
+
+
+@pytest.mark.parametrize("release", ["0.5.18", "0.5.23"])
+def test_of_a_write_policy_that_is_not_known_nothing_is_claimed(release):
+    judgement = judged(f"{LAZY} {HOST} --hicache-write-policy $POLICY", release)
+    (message,) = (f.message for f in judgement.findings if f.code.id == "GP601")
+    assert "which is not known here" in message and "With this write policy" not in message
+    assert found(judgement, "GP601") == {("GP601", "warning")}
+    backend = judged(f"{LAZY} {HOST} --hicache-storage-backend $BACKEND", "0.5.23")
+    assert found(backend, "GP602") == {("GP602", "error")}
+
+
 def test_session_parameters_of_requests_can_be_given_beside_the_launch():
     assert judged(LAZY).verdict == "safe"
     judgement = judged(LAZY, given={"sessions": True})
