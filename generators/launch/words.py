@@ -20,12 +20,16 @@ _EXPANSION = re.compile(r"\$[A-Za-z_({@*#0-9]|`|<[A-Za-z][\w ./-]*>|" + TEMPLATE
 
 @dataclass(frozen=True)
 class Word:
-    """A word: its text, its line and column (from 1) and its span of characters in the file, None where unknown."""
+    """A word: its text, its line and column (from 1) and its span of characters in the file, None where unknown.
+
+    `options`: the words that it may become, where the file itself gives several choices.
+    """
 
     text: str
     line: int | None = None
     column: int | None = None
     span: tuple[int, int] | None = None
+    options: tuple[tuple[str, ...], ...] = ()
 
     @property
     def is_unresolved(self) -> bool:
