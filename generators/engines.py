@@ -139,13 +139,15 @@ class Launching(Protocol):
     """What reading a launch asks of an engine: how it is started, its flags, what its words resolve to.
 
     `modules`: what starts it behind `python -m`; `commands`: commands that start it, with the subcommand that does;
-    `scripts`: files that start it; `hints`: patterns of which one is found in every file that holds its flags alone;
+    `scripts`: files that start it; `calls`: functions and classes of its modules that start it in the same process, their
+    keyword arguments being its flags; `hints`: patterns of which one is found in every file that holds its flags alone;
     `settable`: the fields that `--set FIELD=VALUE` can give; `formats`: files of its own that hold a launch.
     """
 
     modules: tuple[str, ...] = ()
     commands: tuple[tuple[str, str | None], ...] = ()
     scripts: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     settable: tuple[str, ...] = ()
 

@@ -28,10 +28,14 @@ _OTHER_COMMANDS = {
 _SHELLS = ("ash", "bash", "dash", "ksh", "sh", "zsh")
 # Commands that run the one behind them.
 _WRAPPERS = (
-    *("conda", "docker", "env", "exec", "micromamba", "mpirun", "nerdctl", "nice", "nohup"),
+    *("conda", "docker", "env", "eval", "exec", "micromamba", "mpirun", "nerdctl", "nice", "nohup"),
     *("numactl", "pipx", "podman", "setsid", "srun", "stdbuf", "sudo", "taskset", "time"),
     *("timeout", "uv", "uvx", "xvfb-run"),
 )
+# Commands that hand a text with spaces to a shell, on this machine or on another.
+_TEXT_RUNNERS = ("clush", "eval", "parallel", "pdsh", "screen", "ssh", "su", "tmux", "watch")
+# What stands between the words of a command as a file writes it.
+_BETWEEN_WORDS = re.compile(r"[\s'\",\[\](){}]+")
 _CONTAINERS = ("docker", "nerdctl", "podman")
 
 
@@ -89,6 +93,16 @@ def may_hold_a_launch(text: str) -> bool:
     return re.search("|".join((_starts().names.pattern, *hints)), text) is not None
 
 
+def engine_called(name: str) -> str | None:
+    """The engine that a call of this dotted name starts in the process that makes it."""
+    root, last = name.partition(".")[0], name.rpartition(".")[2]
+    for engine in engines.engines():
+        part = engine.launch
+        if last in part.calls and any(root == m.partition(".")[0] for m in part.modules):
+            return engine.name
+    return None
+
+
 def engine_of_flags(words: Sequence[Word]) -> str | None:
     """The engine whose flags these words are, without the word that starts it; None where they are no flags alone."""
     return next((e.name for e in engines.engines() if e.launch.only_flags(words)), None)
@@ -118,14 +132,22 @@ def _inside(outer: Word, inner: Word) -> Word:
 
 
 def _texts(words: Sequence[Word]) -> Iterator[Word]:
-    """The words that are the text of a command: the only word there is, or what a shell is given behind -c."""
-    in_shell, before = False, ""
+    """The words that are the text of a command.
+
+    It is the only word there is, what a shell is given behind -c, or what a command is given that hands texts to a shell.
+    """
+    in_shell, runs_texts, before = False, False, ""
     for word in words:
-        is_run = len(words) == 1 or (in_shell and before.startswith("-") and before.endswith("c"))
+        is_run = (
+            len(words) == 1
+            or (in_shell and before.startswith("-") and before.endswith("c"))
+            or (runs_texts and mentions_an_engine(word.text))
+        )
         if is_run and any(c.isspace() for c in word.text):
             yield word
         before = word.text.rsplit("/", 1)[-1]
         in_shell = in_shell or before in _SHELLS
+        runs_texts = runs_texts or before in _TEXT_RUNNERS
 
 
 def _commands(words: Sequence[Word], depth: int = 0) -> list[list[Word]]:
@@ -172,6 +194,15 @@ def _is_assignment(text: str) -> bool:
 def has_launch(words: Sequence[Word]) -> bool:
     """Whether a word among these starts an engine."""
     return bool(words) and any(_started(words))
+
+
+def is_started_in(text: str) -> bool:
+    """Whether a line of a text holds words that start an engine, whatever the text is."""
+    return any(
+        has_launch([Word(word) for word in _BETWEEN_WORDS.split(line) if word])
+        for line in text.splitlines()
+        if mentions_an_engine(line)
+    )
 
 
 def launches(words: Sequence[Word]) -> list[tuple[str, list[Word]]]:

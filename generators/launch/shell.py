@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -76,11 +76,17 @@ def _parser() -> Parser:
 
 
 def split(
-    text: str, start: int = 0, end: int | None = None, *, lines: Lines | None = None, folded=False
+    text: str,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    lines: Lines | None = None,
+    folded: bool = False,
+    known: Mapping[str, str] | None = None,
 ) -> Iterator[list[Word] | Unclosed]:
     """The simple commands between two offsets of a text, values of variables filled in.
 
-    `folded`: ends of lines are spaces, as YAML folds them.
+    `folded`: ends of lines are spaces, as YAML folds them; `known`: values that variables have from elsewhere.
     """
     stop = len(text) if end is None else end
     part = _prepared(text[start:stop], folded)
@@ -88,7 +94,8 @@ def split(
     root, unclosed = _parsed(part)
     for mark, at, line in unclosed:
         yield Unclosed(lines.of(start + at), mark, line)
-    yield from _Reading(part, start, lines).of(root)
+    environment = {name: (_Value((Word(value),)),) for name, value in (known or {}).items()}
+    yield from _Reading(part, start, lines).of(root, environment)
 
 
 def _prepared(text: str, folded: bool) -> str:
@@ -150,10 +157,8 @@ class _Reading:
     def __post_init__(self) -> None:
         self.is_ascii = self.text.isascii()
         self.data = self.text.encode()
-        self.uses: dict[str, int] = {}
 
-    def of(self, root: Node) -> Iterator[list[Word]]:
-        environment: _Environment = {}
+    def of(self, root: Node, environment: _Environment) -> Iterator[list[Word]]:
         for node in root.children:
             self.statement(node, environment, 0)
             yield from self.taken()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Protocol
 
 from generators.launch import shell
-from generators.launch.commands import engine_of_flags, has_launch, mentions_an_engine
+from generators.launch.commands import engine_of_flags, has_launch, is_started_in
 from generators.launch.words import Lines, Word
 
 # How the words of a command are written, and so how one is put between two others.
@@ -20,13 +21,17 @@ SHELL, LIST, ITEMS = "shell", "list", "items"
 class Document:
     """A text to look for commands in; `source` names it, `line` is its first line in the file.
 
-    `offset`: where the text begins in the file (characters), None where it is not a part of it as it stands.
+    `offset`: where the text begins in the file (characters), None where it is not a part of it as it stands;
+    `known`: values that variables of its commands have from elsewhere; `is_prose`: whether it may be no code at all, so
+    that nothing in it is reported as broken.
     """
 
     source: str
     text: str
     line: int = 1
     offset: int | None = 0
+    known: Mapping[str, str] = field(default_factory=dict)
+    is_prose: bool = False
 
     @cached_property
     def lines(self) -> Lines:
@@ -85,13 +90,28 @@ def shell_items(
     document: Document, start: int = 0, end: int | None = None, *, folded: bool = False
 ) -> Iterator[Item]:
     """The commands of shell text between two offsets of a document."""
-    for piece in shell.split(document.text, start, end, lines=document.lines, folded=folded):
-        if isinstance(piece, shell.Unclosed):
-            if mentions_an_engine(piece.text):
-                message = f"a {piece.mark} is never closed; the command it stands in is left out"
-                yield Problem(document.source, piece.line, message)
-        else:
+    pieces = shell.split(
+        document.text, start, end, lines=document.lines, folded=folded, known=document.known
+    )
+    for piece in pieces:
+        if not isinstance(piece, shell.Unclosed):
             yield Command(document.source, piece[0].line or document.line, tuple(piece))
+        elif not document.is_prose and is_started_in(piece.text):
+            message = f"a {piece.mark} is never closed; the command it stands in is left out"
+            yield Problem(document.source, piece.line, message)
+
+
+_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^{}]*))?\}|\$(\w+)")
+
+
+def filled(text: str, known: Mapping[str, str]) -> str:
+    """A text with the values of the variables in it, defaults (`${X:-64}`) included; one without a value stays."""
+
+    def value(match: re.Match[str]) -> str:
+        default = match[0] if match[2] is None else match[2]
+        return known.get(match[1] or match[3]) or default
+
+    return _VARIABLE.sub(value, text)
 
 
 def list_command(

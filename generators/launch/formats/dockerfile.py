@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -15,11 +16,12 @@ from generators.launch.formats.base import (
     Item,
     Problem,
     list_command,
+    filled,
     shell_items,
 )
 
 _INSTRUCTION = re.compile(
-    r"^[ \t]*(FROM|CMD|ENTRYPOINT|RUN)[ \t]+((?:[^\n]*\\[ \t]*\r?\n)*[^\n]*)",
+    r"^[ \t]*(ARG|ENV|FROM|CMD|ENTRYPOINT|RUN)[ \t]+((?:[^\n]*\\[ \t]*\r?\n)*[^\n]*)",
     re.MULTILINE | re.IGNORECASE,
 )
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
@@ -53,16 +55,33 @@ class Dockerfile:
         plain = Document(document.source, text, document.line)
         image: str | None = None
         stage: dict[str, list[Item]] = {}
+        known: dict[str, str] = {}
         for match in _INSTRUCTION.finditer(text):
             keyword = match[1].upper()
-            if keyword == "FROM":
+            if keyword in ("ARG", "ENV"):
+                known |= _given(match[2], known)
+                plain = replace(plain, known=dict(known))
+            elif keyword == "FROM":
                 yield from _run_by(stage, image)
-                image, stage = match[2].split()[0] if match[2].split() else None, {}
+                named = [word for word in match[2].split() if not word.startswith("--")]
+                image, stage = filled(named[0], known) if named else None, {}
             elif keyword == "RUN":
                 yield from shell_items(plain, match.start(2), match.end(2))
             else:
                 stage[keyword] = list(_words(plain, match))
         yield from _run_by(stage, image)
+
+
+def _given(text: str, known: Mapping[str, str]) -> dict[str, str]:
+    """The variables that an ARG or ENV instruction gives values, `ENV NAME value` included."""
+    try:
+        words = shlex.split(text.replace("\\\n", " "))
+    except ValueError:
+        return {}
+    if len(words) > 1 and "=" not in words[0]:
+        return {words[0]: filled(" ".join(words[1:]), known)}
+    pairs = (word.partition("=") for word in words)
+    return {name: filled(value, known) for name, separator, value in pairs if separator}
 
 
 def _words(document: Document, match: re.Match[str]) -> Iterator[Item]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
 
-from generators.launch.formats.base import Document, Format, Item, placed
+from generators.launch.commands import is_started_in, may_hold_a_launch
+from generators.launch.formats.base import Document, Format, Item, Problem, placed
 from generators.launch.formats.dockerfile import Dockerfile
 from generators.launch.formats.python_lists import Python
 from generators.launch.formats.shell_script import ShellScript
@@ -18,7 +20,9 @@ _BY_LANGUAGE: dict[str, Format] = {
     **dict.fromkeys(("dockerfile", "docker"), Dockerfile()),
 }
 _SHELL = ShellScript()
-_PROMPT = re.compile(r"^(?:\([\w.-]+\) )?[$#>] (?=\S)", re.MULTILINE)
+# Languages of fences that hold a shell's text, with its prompts.
+_SHELLS = ("", "bash", "cmd", "console", "powershell", "ps1", "sh", "shell", "shell-session", "zsh")
+_PROMPT = re.compile(r"^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+(?::\S*)? ?)?([$#>]|PS>) (?=(\S[^\n]*))", re.MULTILINE)
 
 
 class Markdown:
@@ -40,14 +44,29 @@ class Markdown:
                 yield from self.block(document, token)
 
     def block(self, document: Document, token) -> Iterator[Item]:
+        if not may_hold_a_launch(token.content):
+            return
         first = token.map[0] + document.line + (token.type == "fence")
         language = token.info.split()[0].lower() if token.info.split() else ""
-        text = _PROMPT.sub(lambda m: " " * len(m[0]), token.content)
+        text = token.content
+        if language in _SHELLS:
+            text = _PROMPT.sub(_without_prompt, text)
         try:
             start = document.lines.start(first)
         except IndexError:
             return
-        stands = document.text.startswith(token.content, start)
-        part = Document(document.source, text, first, start if stands else None)
+        offset = start if document.offset == 0 and document.text.startswith(token.content, start) else None
+        part = Document(document.source, text, first, offset, is_prose=document.is_prose)
         form = _BY_LANGUAGE.get(language, _SHELL)
-        yield from placed(form.items(part), part)
+        found = list(form.items(part))
+        if any(isinstance(item, Problem) and item.of_all for item in found):
+            # A fence with another language than it says, or with dots for what is left out.
+            found = list(_SHELL.items(replace(part, is_prose=True)))
+        yield from placed(found, part)
+
+
+def _without_prompt(match: re.Match[str]) -> str:
+    """A prompt as blanks; a `#` is one only where a command that starts an engine follows, else it begins a comment."""
+    if match[1] == "#" and not is_started_in(match[2]):
+        return match[0]
+    return " " * len(match[0])

@@ -15,6 +15,7 @@ class _Launching(Launching):
     modules = ("sglang.launch_server", "sglang_router.launch_server", "dynamo.sglang")
     commands = (("sglang", "serve"),)
     scripts = ("launch_server.py",)
+    calls = ("Engine", "ServerArgs")
     hints = (
         *("server_args=", "page[-_]size", "dcp[-_]size", "mamba[-_]", "chunked[-_]prefill"),
         *("radix[-_]cache", "disable[-_]overlap", "mem[-_]fraction", "draft[-_]tokens"),
