@@ -108,6 +108,11 @@ def engine_of_flags(words: Sequence[Word]) -> str | None:
     return next((e.name for e in engines.engines() if e.launch.only_flags(words)), None)
 
 
+def engine_named_in(key: str) -> str | None:
+    """The engine whose name a key of a settings file begins with, as in `sglang_config`."""
+    return next((e.name for e in engines.engines() if re.match(rf"{e.name}(?![a-z])", key)), None)
+
+
 def engine_of_flag(flags: Iterable[str]) -> str | None:
     """The engine that alone has one of these flags."""
     flags = tuple(flags)

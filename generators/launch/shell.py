@@ -94,7 +94,9 @@ def split(
     root, unclosed = _parsed(part)
     for mark, at, line in unclosed:
         yield Unclosed(lines.of(start + at), mark, line)
-    environment = {name: (_Value((Word(value),)),) for name, value in (known or {}).items()}
+    environment: _Environment = {
+        name: (_Value((Word(value),)),) for name, value in (known or {}).items()
+    }
     yield from _Reading(part, start, lines).of(root, environment)
 
 
@@ -102,7 +104,9 @@ def _prepared(text: str, folded: bool) -> str:
     """The text of the same length that the grammar reads: placeholders hidden, line ends as the shell has them."""
     text = text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
     if folded:
-        text = _COMMENT.sub(lambda m: " " * len(m[0]), text).replace("\\\n", "  ").replace("\n", " ")
+        text = (
+            _COMMENT.sub(lambda m: " " * len(m[0]), text).replace("\\\n", "  ").replace("\n", " ")
+        )
     text = _CONTINUED.sub(lambda m: m[1] + " " * (len(m[2]) - 2) + "\\\n", text)
     return _PLACEHOLDER.sub(lambda m: m[0].translate(_HIDDEN), text)
 
@@ -295,7 +299,9 @@ class _Reading:
         if variable is None or body is None:
             return
         name = self.raw(variable)
-        words = [w for v in node.children_by_field_name("value") for w in self.fields(v, env, depth)]
+        words = [
+            w for v in node.children_by_field_name("value") for w in self.fields(v, env, depth)
+        ]
         if not words or any(word.is_unresolved for word in words):
             env.pop(name, None)
             self.branches([[body]], env, depth, False)
@@ -386,7 +392,9 @@ class _Reading:
                 opened = True
             elif part:
                 first, *rest = (word.text for word in part)
-                found = [*found[:-1], found[-1] + first, *rest] if opened else [*found, first, *rest]
+                found = (
+                    [*found[:-1], found[-1] + first, *rest] if opened else [*found, first, *rest]
+                )
                 opened = True
         return [self.placed(text, node) for text in found]
 
@@ -400,9 +408,11 @@ class _Reading:
         if node.type == "raw_string":
             return [raw[1:-1]]
         if node.type in ("ansi_c_string", "translated_string"):
-            return [raw[2:-1]] if node.type == "ansi_c_string" else [raw[2:-1]]
+            return [raw[2:-1]]
         if node.type in ("concatenation", "command_name"):
-            return [part for child in node.children for part in self.parts(child, env, depth, quoted)]
+            return [
+                part for child in node.children for part in self.parts(child, env, depth, quoted)
+            ]
         if node.type in ("simple_expansion", "expansion"):
             return self.expansion(node, env, depth, quoted)
         if node.type == "command_substitution":

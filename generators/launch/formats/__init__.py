@@ -21,8 +21,10 @@ from generators.launch.formats.base import Command, Document, Format, Item, Prob
 from generators.launch.formats.dockerfile import Dockerfile
 from generators.launch.formats.flags_file import FlagsFile
 from generators.launch.formats.markdown import Markdown
+from generators.launch.formats.notebook import Notebook
 from generators.launch.formats.python_lists import Python
 from generators.launch.formats.shell_script import ShellScript
+from generators.launch.formats.toml_values import Toml
 from generators.launch.formats.yaml_lists import Yaml
 from generators.launch.words import without_templates
 
@@ -30,6 +32,8 @@ _FORMATS: tuple[Format, ...] = (
     Dockerfile(),
     FlagsFile(),
     Python(),
+    Notebook(),
+    Toml(),
     Yaml(),
     Markdown(),
     ShellScript(),

@@ -15,8 +15,8 @@ from generators.launch.formats.base import (
     Document,
     Item,
     Problem,
-    list_command,
     filled,
+    list_command,
     shell_items,
 )
 

@@ -22,7 +22,9 @@ _BY_LANGUAGE: dict[str, Format] = {
 _SHELL = ShellScript()
 # Languages of fences that hold a shell's text, with its prompts.
 _SHELLS = ("", "bash", "cmd", "console", "powershell", "ps1", "sh", "shell", "shell-session", "zsh")
-_PROMPT = re.compile(r"^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+(?::\S*)? ?)?([$#>]|PS>) (?=(\S[^\n]*))", re.MULTILINE)
+_PROMPT = re.compile(
+    r"^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+(?::\S*)? ?)?([$#>]|PS>) (?=(\S[^\n]*))", re.MULTILINE
+)
 
 
 class Markdown:
@@ -55,7 +57,11 @@ class Markdown:
             start = document.lines.start(first)
         except IndexError:
             return
-        offset = start if document.offset == 0 and document.text.startswith(token.content, start) else None
+        offset = (
+            start
+            if document.offset == 0 and document.text.startswith(token.content, start)
+            else None
+        )
         part = Document(document.source, text, first, offset, is_prose=document.is_prose)
         form = _BY_LANGUAGE.get(language, _SHELL)
         found = list(form.items(part))

@@ -387,7 +387,8 @@ def _entries(node: ast.AST) -> dict[str, ast.expr] | None:
         texts = [key for key in keys if isinstance(key, str)]
         if keys and len(texts) == len(keys):
             return dict(zip(texts, node.values, strict=True))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        if not node.args and node.keywords and all(word.arg for word in node.keywords):
-            return {str(word.arg): word.value for word in node.keywords}
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+        return None
+    if node.func.id == "dict" and node.keywords and all(word.arg for word in node.keywords):
+        return {str(word.arg): word.value for word in node.keywords}
     return None

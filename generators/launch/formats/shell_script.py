@@ -15,7 +15,10 @@ _OF_WINDOWS = (".bat", ".cmd", ".ps1")
 _GOES_ON = re.compile(r"(?<=\s)[`^](?=[ \t]*\r?$)", re.MULTILINE)
 # Comments, variables that are set and variables that are read, in the same order.
 _REMARK = re.compile(r"^[ \t]*(?:@?rem\b|::)[^\n]*", re.MULTILINE | re.IGNORECASE)
-_SET = re.compile(r'^([ \t]*)(?:@?set[ \t]+"?|\$(?:env:)?)(\w+)[ \t]*=[ \t]*("[^"\n]*"|\'[^\'\n]*\'|[^\s"]*)"?', re.M | re.I)
+_SET = re.compile(
+    r'^([ \t]*)(?:@?set[ \t]+"?|\$(?:env:)?)(\w+)[ \t]*=[ \t]*("[^"\n]*"|\'[^\'\n]*\'|[^\s"]*)"?',
+    re.M | re.I,
+)
 _READ = re.compile(r"%(\w+)%")
 
 

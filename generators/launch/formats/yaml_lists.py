@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
-from generators.launch.commands import engine_of_flag
+from generators.launch.commands import engine_named_in, engine_of_flag, engine_of_flags
 from generators.launch.formats.base import (
     ITEMS,
     LIST,
@@ -17,6 +17,7 @@ from generators.launch.formats.base import (
     Document,
     Item,
     Problem,
+    filled,
     list_command,
     shell_items,
     unplaced,
@@ -44,7 +45,7 @@ class Yaml:
         import yaml
 
         try:
-            for root in _roots(document.text):
+            for root in roots(document.text):
                 yield from _Walk(document).of(root)
                 yield from _engine_config(document, root)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -59,15 +60,16 @@ def settings_of(text: str) -> list[Word] | None:
     import yaml
 
     try:
-        roots = list(_roots(text))
+        found = list(roots(text))
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
-    if len(roots) != 1 or roots[0] is None or roots[0].id != "mapping":
+    if len(found) != 1 or found[0] is None or found[0].id != "mapping":
         return None
-    return [Word(word.text) for word in _settings(Document("", text), _by_key(roots[0]))]
+    return [Word(word.text) for word in _settings(Document("", text), by_key(found[0]))]
 
 
-def _roots(text: str) -> Iterator[Any]:
+def roots(text: str) -> Iterator[Any]:
+    """The syntax trees of a YAML or JSON text; `yaml.YAMLError` or `ValueError` for what is none."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -75,7 +77,8 @@ def _roots(text: str) -> Iterator[Any]:
     yield from yaml.compose_all(text, Loader=loader)
 
 
-def _by_key(node: Any) -> dict[str, Any]:
+def by_key(node: Any) -> dict[str, Any]:
+    """The nodes of a mapping's values by their keys."""
     return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
 
 
@@ -83,10 +86,10 @@ def _flag(key: str) -> str:
     return "--" + key.replace("_", "-")
 
 
-def _settings(document: Document, by_key: dict[str, Any]) -> list[Word]:
+def _settings(document: Document, entries: dict[str, Any]) -> list[Word]:
     """Keys as flags: a true one is a switch, one that is false or null is left out."""
     words = []
-    for key, value in by_key.items():
+    for key, value in entries.items():
         flag = _flag(key)
         if value.id != "scalar" or value.value.lower() in ("false", "null", "~", ""):
             continue
@@ -110,41 +113,76 @@ def _refuse_deep(text: str) -> None:
 def _engine_config(document: Document, root: Any) -> Iterator[Item]:
     """The launch that a whole document gives whose keys are flags of the engine without their dashes."""
     if root is not None and root.id == "mapping":
-        words = tuple(_settings(document, _by_key(root)))
+        words = tuple(_settings(document, by_key(root)))
         engine = engine_of_flag(word.text.partition("=")[0] for word in words)
         if engine:
             yield Command(document.source, words[0].line or 1, words, "", engine)
 
 
+@dataclass(frozen=True)
+class _Around:
+    """What stands beside a node or above it: the container image, values of variables, an engine whose settings these are."""
+
+    image: str | None = None
+    known: Mapping[str, str] = field(default_factory=dict)
+    engine: str | None = None
+
+    def inside(self, entries: Mapping[str, Any]) -> _Around:
+        """What stands around the values of a mapping."""
+        image = _image(entries.get("image")) or _image(entries.get("container")) or self.image
+        known = {**self.known, **_environment(entries.get("environment", entries.get("env")))}
+        return replace(self, image=image and filled(image, known), known=known)
+
+    def below(self, key: Any) -> _Around:
+        """What stands around the value of one key; one that bears an engine's name holds its settings."""
+        engine = engine_named_in(key.value) if key.id == "scalar" else None
+        return replace(self, engine=engine) if engine else self
+
+
 class _Walk:
-    """One pass over the nodes of a document, each with the container image that stands beside it or above it."""
+    """One pass over the nodes of a document, each with what stands beside it or above it."""
 
     def __init__(self, document: Document):
-        self.document = document
+        self.document = replace(document, is_prose=True)
         self.seen: set[int] = set()
+        self.known: Mapping[str, str] = {}
+        self.image: str | None = None
 
     def of(self, root: Any) -> Iterator[Item]:
-        waiting: list[tuple[Any, str | None]] = [(root, None)]
+        waiting: list[tuple[Any, _Around]] = [(root, _Around())]
         while waiting:
-            node, image = waiting.pop()
+            node, around = waiting.pop()
             if node is None or id(node) in self.seen:
                 continue
             self.seen.add(id(node))
+            self.known = around.known
             if node.id == "mapping":
-                by_key = _by_key(node)
-                image = _image(by_key.get("image")) or image
-                yield from self.container(by_key, image)
-                waiting += [(value, image) for _, value in reversed(node.value)]
+                entries = by_key(node)
+                around = around.inside(entries)
+                self.known, self.image = around.known, around.image or self.image
+                yield from self.container(entries, around.image)
+                yield from self.settings(entries, around)
+                waiting += [(value, around.below(key)) for key, value in reversed(node.value)]
             elif node.id == "sequence":
-                yield from self.sequence(node, image)
-                waiting += [(part, image) for part in reversed(node.value)]
+                yield from self.sequence(node, around.image)
+                waiting += [(part, around) for part in reversed(node.value)]
             else:
                 for item in self.scalar(node):
-                    yield replace(item, image=image) if isinstance(item, Command) else item
+                    if isinstance(item, Command):
+                        item = replace(item, image=around.image)
+                    yield item
 
-    def container(self, by_key: dict[str, Any], image: str | None) -> Iterator[Item]:
+    def settings(self, entries: dict[str, Any], around: _Around) -> Iterator[Item]:
+        """The launch that a mapping below an engine's name gives, its keys being flags without their dashes."""
+        words = tuple(_settings(self.document, entries)) if around.engine else ()
+        if words and engine_of_flags(words) == around.engine:
+            image = around.image or self.image
+            line = words[0].line or 1
+            yield Command(self.document.source, line, words, "", around.engine, image=image)
+
+    def container(self, entries: dict[str, Any], image: str | None) -> Iterator[Item]:
         """What a container runs: entrypoint, command and args, one behind the other, where there are several."""
-        nodes = [by_key[key] for key in _KEYS if key in by_key]
+        nodes = [entries[key] for key in _KEYS if key in entries]
         parts = [part for node in nodes if (part := self.part(node)) is not None]
         if len(parts) < 2:
             return
@@ -183,7 +221,7 @@ class _Walk:
 
     def word(self, node: Any) -> Word:
         start, end = node.start_mark.index, node.end_mark.index
-        word = self.document.lines.word(str(node.value), start, end)
+        word = self.document.lines.word(filled(str(node.value), self.known), start, end)
         return replace(word, span=None) if node.style in ("|", ">") else word
 
     def scalar(self, node: Any) -> Iterator[Item]:
@@ -208,19 +246,40 @@ class _Walk:
         text = str(node.value)
         start, end = node.start_mark.index, node.end_mark.index
         if node.style in ("'", '"'):
-            part = Document(self.document.source, text, self.document.lines.of(start))
+            line = self.document.lines.of(start)
+            part = Document(self.document.source, text, line, known=self.known, is_prose=True)
             yield from unplaced(shell_items(part))
             return
         if node.style in ("|", ">"):
             start = self.document.text.find("\n", start, end) + 1 or end
         folded = node.style != "|" or text.lstrip().startswith("--")
-        yield from shell_items(self.document, start, end, folded=folded)
+        part = replace(self.document, known=self.known)
+        yield from shell_items(part, start, end, folded=folded)
+
+
+def _environment(node: Any) -> dict[str, str]:
+    """The variables of a container: a mapping, a list of `NAME=value`, or a list of names with values."""
+    if node is None or node.id == "scalar":
+        return {}
+    if node.id == "mapping":
+        return {key: v.value for key, v in by_key(node).items() if v.id == "scalar"}
+    found: dict[str, str] = {}
+    for part in node.value:
+        if part.id == "scalar":
+            name, separator, value = part.value.partition("=")
+            found |= {name: value} if separator else {}
+        elif part.id == "mapping":
+            entries = by_key(part)
+            name, value = entries.get("name"), entries.get("value")
+            if name is not None and value is not None and name.id == value.id == "scalar":
+                found[name.value] = value.value
+    return found
 
 
 def _image(node: Any) -> str | None:
     """The container image that a node names: as a text, or as the repository and the tag of a chart's values."""
     if node is None or node.id == "scalar":
         return node and str(node.value)
-    by_key = _by_key(node) if node.id == "mapping" else {}
-    named = [by_key.get(key) for key in ("repository", "tag")]
+    entries = by_key(node) if node.id == "mapping" else {}
+    named = [entries.get(key) for key in ("repository", "tag")]
     return ":".join(part.value for part in named if part is not None and part.id == "scalar")
