@@ -101,15 +101,15 @@ def shell_items(
             yield Problem(document.source, piece.line, message)
 
 
-_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^{}]*))?\}|\$(\w+)")
+_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^{}]*))?\}|\$(\w+)|\$\((\w+)\)")
 
 
 def filled(text: str, known: Mapping[str, str]) -> str:
-    """A text with the values of the variables in it, defaults (`${X:-64}`) included; one without a value stays."""
+    """A text with the values of its variables, `${X:-64}` and Kubernetes' `$(X)` included; one without a value stays."""
 
     def value(match: re.Match[str]) -> str:
         default = match[0] if match[2] is None else match[2]
-        return known.get(match[1] or match[3]) or default
+        return known.get(match[1] or match[3] or match[4]) or default
 
     return _VARIABLE.sub(value, text)
 

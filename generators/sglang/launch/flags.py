@@ -61,6 +61,8 @@ _FIELD_OF = {spelling: name for name, spellings in FLAGS.items() for spelling in
 _SWITCH_OF = {spelling: name for name, spellings in SWITCHES.items() for spelling in spellings}
 _READ = (*_FIELD_OF, *_SWITCH_OF)
 LARGEST = 1 << 31
+# What a script was given is handed on; it is judged as if it was given nothing.
+_ALL_ARGUMENTS = ("$@", "$*", "${@}", "${*}")
 _LONGEST_FLAG = 60
 _FLAG = re.compile(r"--[a-zA-Z][\w-]{,57}")
 _MOST_LOOKED_UP = 50
@@ -77,7 +79,7 @@ class Given:
     """What the words of a launch give: settings by field, fields whose value is not known, notes.
 
     `is_strict`: whether the command refuses flags that the engine does not have; `contested`: flags of such a command
-    that not every modelled release takes for one of its own.
+    that not every modelled release takes for one of its own; `hidden`: words that become flags when the command runs.
     """
 
     settings: dict[str, Setting] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Given:
     looked_up: int = 0
     is_strict: bool = False
     contested: dict[str, None] = field(default_factory=dict)
+    hidden: list[Word] = field(default_factory=list)
 
     def near(self, spelling: str) -> str | None:
         """The flag that was probably meant by an unknown one; a launch has few of these, so no more are looked up."""
@@ -219,9 +222,26 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
         message = f"SGLang has no flag {spelling}; did you mean {near}?"
         given.notes.append(Note(codes.MISSPELT, message, word))
     elif word.is_unresolved and not spelling.startswith("--") and not _is_a_value(words, position):
-        message = f"{word.shown} is only known when the command runs; what it adds is not checked"
-        given.notes.append(Note(codes.UNRESOLVED, message, word))
+        _note_what_it_adds(word, given)
     return 1
+
+
+def _note_what_it_adds(word: Word, given: Given) -> None:
+    """Enter a word that becomes flags when the command runs, unless each of its choices decides nothing."""
+    if word.options and not any(_decides(text) for option in word.options for text in option):
+        return
+    message = f"{word.shown} is only known when the command runs; what it adds is not checked"
+    given.notes.append(Note(codes.UNRESOLVED, message, word))
+    if word.text not in _ALL_ARGUMENTS:
+        given.hidden.append(word)
+
+
+def _decides(text: str) -> bool:
+    """Whether a word may be a flag that something depends on."""
+    spelling = text.partition("=")[0]
+    return Word(text).is_unresolved or (
+        text.startswith("--") and (text == CONFIG or is_read(_full(spelling)))
+    )
 
 
 def _is_a_value(words: Sequence[Word], position: int) -> bool:

@@ -33,6 +33,9 @@ SETTABLE = (
     *("page_size", "dcp_size", "mamba_track_interval", "speculative_num_draft_tokens"),
     *("mamba_chunk_size", "recurrence", "strategy", "sessions"),
 )
+# Fields and flags that only a model with recurrent layers has.
+_OF_HYBRIDS = ("mamba_chunk_size", "recurrence", "mamba_track_interval", "strategy")
+_FLAGS_OF_HYBRIDS = ("mamba_track_interval", "mamba_radix_cache_strategy")
 _NEEDED = {
     "page_size": "page_size",
     "dcp_size": "dcp_size",
@@ -187,12 +190,23 @@ def _unmodelled(flags: Given, facts: ModelFacts, beside: Mapping[str, Any]) -> s
             f"not checked: the value of {FLAGS[name][0]} is only known when the command runs; "
             f"--set {_NEEDED[name]}=VALUE gives it"
         )
+    if flags.hidden:
+        return (
+            f"not checked: flags may stand in {flags.hidden[0].shown}, which is only known when the command runs; "
+            "write them out, or give a default in the file"
+        )
     if "config_file" in flags.settings or "config_file" in flags.unresolved:
         return "not checked: the file that --config names cannot be read here"
     if facts.recurrent is False:
         return "not checked: the model has no recurrent layers, so the engine keeps no checkpoints of their states"
     if facts.unmodelled is not None:
         return facts.unmodelled
+    names_a_model = "model_path" in flags.settings or "model_path" in flags.unresolved
+    if facts is UNKNOWN and names_a_model and not _is_known_as_hybrid(flags, beside):
+        return (
+            "not checked: whether the model has recurrent layers is not known; --config PATH names its config.json, "
+            "--set mamba_chunk_size=TOKENS says that it has some"
+        )
     if flags.value("disaggregation_mode", "null") not in ("null", "none"):
         return "not checked: gridproof does not model the transfer of states between servers (--disaggregation-mode) yet"
     if flags.value("enable_linear_replayssm", False):
@@ -200,6 +214,13 @@ def _unmodelled(flags: Given, facts: ModelFacts, beside: Mapping[str, Any]) -> s
     if flags.value("disable_radix_cache", False):
         return "not checked: the radix cache is off, so no checkpoint is ever reused"
     return None
+
+
+def _is_known_as_hybrid(flags: Given, beside: Mapping[str, Any]) -> bool:
+    """Whether values beside a launch, or flags that only a model with recurrent layers takes, say that its model is one."""
+    return any(name in beside for name in _OF_HYBRIDS) or any(
+        name in flags.settings or name in flags.unresolved for name in _FLAGS_OF_HYBRIDS
+    )
 
 
 def _beyond(given: Given) -> tuple[Beyond, ...]:

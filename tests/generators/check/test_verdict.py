@@ -118,7 +118,9 @@ def test_where_each_value_comes_from():
     ],
 )
 def test_verdicts(flags, verdict, said):
-    judgement = judged(f"python -m sglang.launch_server --model-path some/model {flags}")
+    judgement = judged(
+        f"python -m sglang.launch_server --model-path Qwen/Qwen3-Next-80B-A3B-Instruct {flags}"
+    )
     assert judgement.verdict == verdict
     assert any(said in f.message for f in judgement.findings) or not said
 
@@ -132,10 +134,10 @@ def test_unsafe_wins_over_inert_and_the_context_can_be_given():
 
 
 def test_another_engine_is_not_modelled():
-    assert judged("vllm serve some/model").verdict == "not_modelled"
+    assert judged("vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct").verdict == "not_modelled"
 
 
-SAFE = f"python -m sglang.launch_server --model-path some/model {SYNCHRONOUS}"
+SAFE = f"python -m sglang.launch_server --model-path Qwen/Qwen3-Next-80B-A3B-Instruct {SYNCHRONOUS}"
 WHOLE = f"{SAFE} --page-size 64 --dcp-size 8 --tp-size 8 --mamba-track-interval 512 --chunked-prefill-size -1"
 
 
@@ -196,7 +198,7 @@ def test_ways_to_write_one_launch(command):
 
 
 def test_slots_are_judged_by_the_orders_of_events_that_the_launch_allows():
-    eager = "python -m sglang.launch_server --model-path some/model"
+    eager = "python -m sglang.launch_server --model-path Qwen/Qwen3-Next-80B-A3B-Instruct"
 
     def told(flags, release="0.5.23"):
         found = {f.code.id for f in judged(f"{eager} {flags}", release).findings}

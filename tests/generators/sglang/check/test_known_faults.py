@@ -12,7 +12,7 @@ from generators.sglang.launch.models import facts_of_config
 from spec.sglang.releases import RELEASES, design_named
 
 JUDGING = Judging()
-LAZY = "sglang serve --model-path some/hybrid --mamba-radix-cache-strategy extra_buffer_lazy"
+LAZY = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --mamba-radix-cache-strategy extra_buffer_lazy"
 HOST = "--enable-hierarchical-cache"
 BACK = f"{HOST} --hicache-write-policy write_back"
 STORAGE = f"{HOST} --hicache-storage-backend file"
@@ -128,7 +128,7 @@ def test_a_buffer_in_host_memory_is_neither_called_broken_nor_safe():
 
 @pytest.mark.parametrize("flags", ["--disable-radix-cache", "--disable-overlap-schedule"])
 def test_of_a_launch_that_is_not_judged_no_fault_is_claimed(flags):
-    plain = f"sglang serve --model-path some/hybrid {flags} {BACK}"
+    plain = f"sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct {flags} {BACK}"
     judgement = judged(plain)
     assert judgement.verdict == judgement.producers["host"] == "not_modelled"
     assert not [f for f in judgement.findings if f.severity == "error"]
@@ -146,7 +146,7 @@ def test_of_a_launch_that_is_not_judged_no_fault_is_claimed(flags):
 def test_a_fault_that_does_not_depend_on_the_strategy_may_happen_without_buffers(
     flags, code, releases, release
 ):
-    plain = "sglang serve --model-path some/hybrid --disable-overlap-schedule"
+    plain = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --disable-overlap-schedule"
     judgement = judged(f"{plain} {flags}", release)
     assert judgement.configuration["strategy"] == "no_buffer"
     assert judgement.verdict == "not_modelled"
@@ -197,7 +197,7 @@ def test_a_chunk_in_the_text_config_alone_is_a_fault_from_0_5_20_on(tmp_path, co
 
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert facts_of_config(tmp_path / "config.json").nested_chunk is differs
-    command = LAZY.replace("some/hybrid", str(tmp_path))
+    command = LAZY.replace("Qwen/Qwen3-Next-80B-A3B-Instruct", str(tmp_path))
     for release in RELEASES:
         has = differs and release >= "0.5.20"
         judgement = judged(command, release)
@@ -233,7 +233,7 @@ def test_the_backend_of_one_phase_can_set_the_page(flags, page):
 
 
 def test_pipeline_parallelism_turns_the_overlap_scheduler_off():
-    plain = "sglang serve --model-path some/hybrid"
+    plain = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct"
     assert judged(plain).verdict == "unsafe"
     parallel = judged(f"{plain} --pp-size 2")
     assert parallel.verdict == "safe" and not parallel.configuration["overlap"]

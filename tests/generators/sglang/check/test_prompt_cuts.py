@@ -12,10 +12,10 @@ from spec.sglang.releases import DESIGNS, RELEASES, design_named
 from spec.sglang.rules import cuts as rules
 
 JUDGING = Judging()
-LAZY = "sglang serve --model-path some/hybrid --mamba-radix-cache-strategy extra_buffer_lazy"
+LAZY = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --mamba-radix-cache-strategy extra_buffer_lazy"
 PAGE = f"{LAZY} --page-size 64"
 MIXED = f"{PAGE} --enable-mixed-chunk"
-PIPELINED = "sglang serve --model-path some/hybrid --page-size 64 --pp-size 2"
+PIPELINED = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --page-size 64 --pp-size 2"
 WIDE = f"{LAZY} --tp-size 8 --dcp-size 8 --page-size 64"
 OF_EXTENDS = ("GP201", "GP202", "GP203", "GP204")
 

@@ -69,7 +69,16 @@ def test_a_model_without_recurrent_layers_is_not_judged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     assert "no recurrent layers" in read_launch(["sglang", "serve", "--model-path", "."]).unmodelled
-    assert read_launch(["sglang", "serve", "--model-path", "some/model"]).unmodelled is None
+
+
+def test_a_model_that_may_have_no_recurrent_layers_is_not_judged_until_something_says_that_it_has():
+    unknown = ["sglang", "serve", "--model-path", "some/model"]
+    for words in (unknown, [*unknown[:-1], "$MODEL"]):
+        assert "--config PATH" in read_launch(words).unmodelled
+        for beside in ({"mamba_chunk_size": 64}, {"recurrence": "gdn"}):
+            assert read_launch(words, beside).unmodelled is None
+        assert read_launch([*words, "--mamba-track-interval", "128"]).unmodelled is None
+    assert read_launch(unknown[:2]).unmodelled is None, "flags alone are asked about for hybrids"
 
 
 def test_the_first_pattern_counts():
