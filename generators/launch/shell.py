@@ -166,7 +166,7 @@ class _Reading:
         for node in root.children:
             self.statement(node, environment, 0)
             yield from self.taken()
-        for name, body in self.functions.items():
+        for name, body in list(self.functions.items()):
             if name not in self.called:
                 self.statement(body, dict(environment), 1)
                 yield from self.taken()

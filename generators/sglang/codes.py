@@ -9,7 +9,7 @@ from generators.cases.codes import Code, Example, KnownFault
 from generators.sglang.check import conditions, fixes, impact, notes
 from spec.sglang.fault_frequency import Traffic
 
-_SERVE = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct-model"
+_SERVE = "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct"
 _LAZY = f"{_SERVE} --mamba-radix-cache-strategy extra_buffer_lazy"
 _EAGLE = f"{_SERVE} --page-size 64 --speculative-algorithm EAGLE --speculative-num-draft-tokens"
 _DRAFTS = f"{_EAGLE} 4"

@@ -219,7 +219,7 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
     [
         ("sglang serve --page-size $PAGE", "not_modelled", "GP011"),
         ("sglang serve --dcp-size $DCP --page-size 64", "not_modelled", "GP011"),
-        ("sglang serve LAZY --dcp-size ${DCP:-1} --page-size ${PAGE-64}", "safe", None),
+        ("sglang serve LAZY --dcp-size ${DCP:-1} --page-size ${PAGE-1}", "safe", None),
         ("sglang serve LAZY --page-size 1 $EXTRA", "not_modelled", "GP011"),
         ("sglang serve LAZY --page-size 1 ${EXTRA:-}", "safe", None),
         ('sglang serve LAZY --page-size 1 "$@"', "safe", "GP011"),

@@ -280,7 +280,7 @@ class _Reading:
         return [self.document.lines.word(text, start, self.end(node))]
 
     def value(self, node: ast.expr, names: _Names) -> _Variable | None:
-        """A list, text or dictionary that an expression gives as far as the file itself tells; None for all others."""
+        """A list, text or dictionary that an expression gives as far as the file itself gives it; None for all others."""
         line = self.line(node)
         if isinstance(node, ast.List | ast.Tuple):
             words = [word for part in node.elts for word in self.words(part, names)]
