@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from generators.launch.words import Lines, Word
@@ -38,6 +39,8 @@ _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 _CONTINUED = re.compile(r"(\\\n)((?:[ \t]*(?:#[^\n]*)?\n)+)(?=[ \t]*-)")
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 _UNNESTED = {"string", "raw_string", "heredoc_body", "comment", "word", "variable_name"}
+# How a here-document begins that is YAML: with a key.
+_YAML = re.compile(r"\A(?:\s|#[^\n]*\n|---)*(?:- )?[A-Za-z][\w.-]*:(?:\s|\Z)")
 _OPENED = re.compile(rb"['\"`]|\$[({]")
 _QUOTES = ("'", '"', "`", ")", "}")
 
@@ -49,6 +52,14 @@ class Unclosed:
     line: int
     mark: str
     text: str
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A here-document that is no shell text, between two offsets."""
+
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,7 @@ def split(
     lines: Lines | None = None,
     folded: bool = False,
     known: Mapping[str, str] | None = None,
-) -> Iterator[list[Word] | Unclosed]:
+) -> Iterator[list[Word] | Unclosed | Embedded]:
     """The simple commands between two offsets of a text, values of variables filled in.
 
     `folded`: ends of lines are spaces, as YAML folds them; `known`: values that variables have from elsewhere.
@@ -156,13 +167,13 @@ class _Reading:
     lines: Lines
     functions: dict[str, Node] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
-    found: list[list[Word]] = field(default_factory=list)
+    found: list[list[Word] | Embedded] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.is_ascii = self.text.isascii()
         self.data = self.text.encode()
 
-    def of(self, root: Node, environment: _Environment) -> Iterator[list[Word]]:
+    def of(self, root: Node, environment: _Environment) -> Iterator[list[Word] | Embedded]:
         for node in root.children:
             self.statement(node, environment, 0)
             yield from self.taken()
@@ -171,9 +182,9 @@ class _Reading:
                 self.statement(body, dict(environment), 1)
                 yield from self.taken()
 
-    def taken(self) -> Iterator[list[Word]]:
+    def taken(self) -> Iterator[list[Word] | Embedded]:
         found, self.found = self.found, []
-        last: list[Word] | None = None
+        last: list[Word] | Embedded | None = None
         for command in found:
             if command and command != last:
                 yield command
@@ -237,9 +248,11 @@ class _Reading:
         name = words[0].text if words else ""
         if name in self.functions and depth < DEEPEST:
             self.called.add(name)
-            self.statement(self.functions[name], _called(env, words), depth + 10)
+            inner = _called(env, words)
+            self.statement(self.functions[name], inner, depth + 10)
+            env |= {n: v for n, v in inner.items() if n.isidentifier()}
         else:
-            self.found.append(words)
+            self.found += _chosen(words)
 
     def _variable_assignment(self, node: Node, env: _Environment, depth: int) -> None:
         name = node.child_by_field_name("name")
@@ -321,6 +334,9 @@ class _Reading:
             if child.type == "heredoc_body":
                 start = self.offset(child.start_byte)
                 text = self.raw(child)
+                if _YAML.match(text):
+                    self.found.append(Embedded(start, start + len(text)))
+                    continue
                 part = _prepared(text, False)
                 inner = _Reading(part, start, self.lines)
                 root, _ = _parsed(part)
@@ -341,7 +357,7 @@ class _Reading:
                 self.statement(node, inner, depth)
             ends.append(inner)
         for name in {name for end in ends for name in end}:
-            env[name] = _known(dict.fromkeys(value for end in ends for value in end.get(name, ())))
+            env[name] = _known(name, (value for end in ends for value in end.get(name, ())))
 
     # values
 
@@ -468,14 +484,16 @@ class _Reading:
             values = ()
         if not values:
             return [raw] if quoted else [[self.placed(raw, node)]]
-        if len(values) > 1:
-            options = tuple(self.split_value(v, quoted, node) for v in values)
-            texts = tuple(tuple(w.text for w in option) for option in options)
-            return [[replace(self.placed(raw, node), options=texts)]] if not quoted else [raw]
-        value = values[0]
         is_all = bool(match and match[2]) or name in "@*"
+        if len(values) > 1:
+            if quoted and not is_all:
+                return [raw]
+            options = tuple(tuple(self.split_value(v, quoted, node)) for v in values)
+            return [[replace(self.placed(raw, node), options=options)]]
+        value = values[0]
         if quoted and not is_all:
-            return [value.texts[0] if value.texts else ""]
+            # An empty value where a word is needed is filled by whoever runs the script.
+            return [value.texts[0] if any(value.texts) else raw]
         if quoted:
             return [list(value.words)]
         return [self.split_value(value, False, node)]
@@ -507,6 +525,15 @@ class _Reading:
         return "", ""
 
 
+def _chosen(words: list[Word]) -> list[list[Word]]:
+    """A command whose beginning has several choices, once for each of them; any other as it is."""
+    for number, word in enumerate(words[:3]):
+        if any(option and not option[0].text.startswith("-") for option in word.options):
+            rest = words[number + 1 :]
+            return [[*words[:number], *option, *rest] for option in word.options]
+    return [words]
+
+
 def _called(env: _Environment, words: Sequence[Word]) -> _Environment:
     """The environment inside a function that is called with these words."""
     inner = {name: value for name, value in env.items() if not name.isdigit()}
@@ -523,10 +550,44 @@ def _joined(old: _Value, new: _Value) -> _Value:
     return _Value((replace(new.words[0], text=text),) if new.words else old.words)
 
 
-def _known(values: dict[_Value, None]) -> tuple[_Value, ...]:
-    """The values that branches leave: those that the text itself gives, where there are any."""
+def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
+    """The values that branches leave: those that the text itself gives, and where there are many what they share."""
     by_text: dict[tuple[str, ...], _Value] = {}
     for value in values:
         by_text.setdefault(value.texts, value)
-    known = [v for v in by_text.values() if not any(word.is_unresolved for word in v.words)]
-    return tuple(known or by_text.values())
+    found = list(by_text.values())
+    known = [v for v in found if any(v.texts) and not any(word.is_unresolved for word in v.words)]
+    is_open = any(word.is_unresolved for v in found for word in v.words)
+    if not is_open or (known and not any(v.is_array for v in found)):
+        found = known if is_open else found
+    elif not known:
+        found = [v for v in found if any(word.is_unresolved for word in v.words)]
+    if len(found) > 1 and all(value.is_array for value in found):
+        return _grown(found)
+    if len(found) <= MOST_ROUNDS:
+        return tuple(found)
+    shared = " ".join(_alike([" ".join(value.texts).split(" ") for value in found]))
+    return (_Value((Word(f"{shared} ${{{name}}}", found[0].words[0].line),)),)
+
+
+def _alike(texts: Sequence[Sequence[str]]) -> list[str]:
+    """What several lists of texts have in common at their beginnings."""
+    same = takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False))
+    return [column[0] for column in same]
+
+
+def _grown(values: Sequence[_Value]) -> tuple[_Value, ...]:
+    """Arrays that begin alike as one, in which a word stands for what each has behind that."""
+    by_first: dict[str, list[_Value]] = {}
+    for value in values:
+        by_first.setdefault(value.texts[0] if value.words else "", []).append(value)
+    merged = []
+    for group in by_first.values():
+        words = [value.words for value in group]
+        same = len(_alike([value.texts for value in group]))
+        shared, rests = words[0][:same], tuple(w[same:] for w in words)
+        if any(rests):
+            first = next(rest for rest in rests if rest)[0]
+            shared = (*shared, replace(first, text=f"${{{first.text}}}", span=None, options=rests))
+        merged.append(_Value(shared, True))
+    return tuple(merged[:MOST_ROUNDS])

@@ -27,6 +27,8 @@ from generators.launch.words import Word
 _KEYS = ("entrypoint", "command", "args")
 # Deeper nesting is refused before the parser sees it; no launch is written so.
 _DEEPEST = 100
+# Where a fence of Markdown begins.
+FENCE = re.compile(r"^[ ]{0,3}(?:```|~~~)", re.MULTILINE)
 _KEY = re.compile(r"^([\w-]+):", re.MULTILINE)
 
 
@@ -78,8 +80,22 @@ def roots(text: str) -> Iterator[Any]:
 
 
 def by_key(node: Any) -> dict[str, Any]:
-    """The nodes of a mapping's values by their keys."""
-    return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
+    """The nodes of a mapping's values by their keys, those of mappings that it merges (`<<`) included."""
+    found: dict[str, Any] = {}
+    for key, value in node.value:
+        if key.id == "scalar" and key.value == "<<":
+            for merged in value.value if value.id == "sequence" else [value]:
+                if merged.id == "mapping" and merged is not node:
+                    found = {**_own(merged), **found}
+    return {**found, **_own(node)}
+
+
+def _own(node: Any) -> dict[str, Any]:
+    return {
+        k.value: v
+        for k, v in node.value
+        if k.id == "scalar" and isinstance(k.value, str) and k.value != "<<"
+    }
 
 
 def _flag(key: str) -> str:
@@ -227,8 +243,19 @@ class _Walk:
     def scalar(self, node: Any) -> Iterator[Item]:
         """A text that holds shell commands or is a configuration file of the engine; a single word is neither."""
         if any(c.isspace() for c in str(node.value).strip()):
+            if node.style == "|" and FENCE.search(str(node.value)):
+                yield from self.page(node)
+                return
             yield from self.shell(node)
             yield from self.file(node)
+
+    def page(self, node: Any) -> Iterator[Item]:
+        """The commands of a text that is a Markdown page."""
+        from generators.launch.formats.markdown import Markdown
+
+        line = self.document.lines.of(node.start_mark.index) + 1
+        part = Document(self.document.source, str(node.value), line, is_prose=True)
+        yield from unplaced(Markdown().items(part))
 
     def file(self, node: Any) -> Iterator[Item]:
         """The launch that a configuration file of the engine gives, as the files of a Kubernetes ConfigMap stand."""

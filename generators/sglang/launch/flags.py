@@ -228,7 +228,7 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
 
 def _note_what_it_adds(word: Word, given: Given) -> None:
     """Enter a word that becomes flags when the command runs, unless each of its choices decides nothing."""
-    if word.options and not any(_decides(text) for option in word.options for text in option):
+    if word.options and not any(_decides(other) for option in word.options for other in option):
         return
     message = f"{word.shown} is only known when the command runs; what it adds is not checked"
     given.notes.append(Note(codes.UNRESOLVED, message, word))
@@ -236,12 +236,12 @@ def _note_what_it_adds(word: Word, given: Given) -> None:
         given.hidden.append(word)
 
 
-def _decides(text: str) -> bool:
+def _decides(word: Word) -> bool:
     """Whether a word may be a flag that something depends on."""
-    spelling = text.partition("=")[0]
-    return Word(text).is_unresolved or (
-        text.startswith("--") and (text == CONFIG or is_read(_full(spelling)))
-    )
+    if word.is_unresolved or word.text == CONFIG:
+        return True
+    spelling = word.text.partition("=")[0]
+    return spelling.startswith("--") and is_read(_full(spelling))
 
 
 def _is_a_value(words: Sequence[Word], position: int) -> bool:

@@ -181,8 +181,10 @@ class _Values:
         return draft
 
 
-def _unmodelled(flags: Given, facts: ModelFacts, beside: Mapping[str, Any]) -> str | None:
-    """Why a launch cannot be judged by the rules, apart from its configuration."""
+def _unmodelled(
+    flags: Given, facts: ModelFacts, beside: Mapping[str, Any], only_flags: bool
+) -> str | None:
+    """Why a launch cannot be judged by the rules, apart from its configuration; `only_flags`: nothing in it starts the engine."""
     open_fields = [n for n in flags.unresolved if n in _NEEDED and _NEEDED[n] not in beside]
     if open_fields:
         name = open_fields[0]
@@ -202,7 +204,11 @@ def _unmodelled(flags: Given, facts: ModelFacts, beside: Mapping[str, Any]) -> s
     if facts.unmodelled is not None:
         return facts.unmodelled
     names_a_model = "model_path" in flags.settings or "model_path" in flags.unresolved
-    if facts is UNKNOWN and names_a_model and not _is_known_as_hybrid(flags, beside):
+    if (
+        facts is UNKNOWN
+        and (names_a_model or only_flags)
+        and not _is_known_as_hybrid(flags, beside)
+    ):
         return (
             "not checked: whether the model has recurrent layers is not known; --config PATH names its config.json, "
             "--set mamba_chunk_size=TOKENS says that it has some"
@@ -279,7 +285,9 @@ def resolve(
         configuration=configuration,
         sources=sources,
         context_length=flags.value("context_length"),
-        unmodelled=_unmodelled(flags, facts, given),
+        unmodelled=_unmodelled(
+            flags, facts, given, any(word.text.startswith("-") for word in words[:1])
+        ),
         settings=flags.settings,
         notes=tuple(flags.notes),
         reading={"given": given, "config": config, "resolved": resolved},
