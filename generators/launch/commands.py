@@ -113,6 +113,13 @@ def engine_named_in(key: str) -> str | None:
     return next((e.name for e in engines.engines() if re.match(rf"{e.name}(?![a-z])", key)), None)
 
 
+def are_settings_of(name: str, words: Sequence[Word]) -> bool:
+    """Whether most of several words are flags that an engine has."""
+    has_flag = engines.engine(name).launch.has_flag
+    known = sum(has_flag(word.text.partition("=")[0]) for word in words)
+    return known >= 2 and 2 * known > len(words)
+
+
 def engine_of_flag(flags: Iterable[str]) -> str | None:
     """The engine that alone has one of these flags."""
     flags = tuple(flags)

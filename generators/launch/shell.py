@@ -35,8 +35,6 @@ _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_DOUBLE = re.compile(r'\\(?:\n|(["\\$`]))')
 _FIELD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"]|['"])+""")
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-# Comments and empty lines between continued lines, which people write though no shell takes them so.
-_CONTINUED = re.compile(r"(\\\n)((?:[ \t]*(?:#[^\n]*)?\n)+)(?=[ \t]*-)")
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 _UNNESTED = {"string", "raw_string", "heredoc_body", "comment", "word", "variable_name"}
 # How a here-document begins that is YAML: with a key.
@@ -118,7 +116,6 @@ def _prepared(text: str, folded: bool) -> str:
         text = (
             _COMMENT.sub(lambda m: " " * len(m[0]), text).replace("\\\n", "  ").replace("\n", " ")
         )
-    text = _CONTINUED.sub(lambda m: m[1] + " " * (len(m[2]) - 2) + "\\\n", text)
     return _PLACEHOLDER.sub(lambda m: m[0].translate(_HIDDEN), text)
 
 
@@ -262,6 +259,14 @@ class _Reading:
         key = self.raw(name)
         adds = any(child.type == "+=" for child in node.children)
         given = self.value(value, env, depth)
+        if key in env and value is not None and re.match(rf'"?\$\{{?{key}\b', self.raw(value)):
+            # A text that goes on begins where it began.
+            first = env[key][0].words[:1]
+            given = (
+                replace(given, words=(replace(given.words[0], line=first[0].line),))
+                if first
+                else given
+            )
         before = env.get(key, (_Value((), given.is_array),))
         env[key] = tuple(_joined(old, given) for old in before) if adds else (given,)
 
@@ -458,8 +463,7 @@ class _Reading:
             elif child.type != '"':
                 found.append(_ESCAPED_IN_DOUBLE.sub(lambda m: m[1] or "", self.raw(child)))
         if any(not isinstance(part, str) for part in found):
-            kept = [part for part in found if part]
-            return kept
+            return [part for part in found if part]
         return ["".join(part for part in found if isinstance(part, str)).translate(_SHOWN)]
 
     def expansion(
@@ -492,8 +496,11 @@ class _Reading:
             return [[replace(self.placed(raw, node), options=options)]]
         value = values[0]
         if quoted and not is_all:
-            # An empty value where a word is needed is filled by whoever runs the script.
-            return [value.texts[0] if any(value.texts) else raw]
+            if not any(value.texts):
+                # An empty value where a word is needed is filled by whoever runs the script.
+                return [raw]
+            is_command = any(c.isspace() for c in value.texts[0])
+            return [[value.words[0]]] if is_command else [value.texts[0]]
         if quoted:
             return [list(value.words)]
         return [self.split_value(value, False, node)]
@@ -547,7 +554,8 @@ def _joined(old: _Value, new: _Value) -> _Value:
     if old.is_array or new.is_array:
         return _Value((*old.words, *new.words), True)
     text = "".join((*old.texts, *new.texts))
-    return _Value((replace(new.words[0], text=text),) if new.words else old.words)
+    first = old.words or new.words
+    return _Value((replace(first[0], text=text),) if first else ())
 
 
 def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
@@ -564,10 +572,11 @@ def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
         found = [v for v in found if any(word.is_unresolved for word in v.words)]
     if len(found) > 1 and all(value.is_array for value in found):
         return _grown(found)
-    if len(found) <= MOST_ROUNDS:
+    shared = _alike([" ".join(value.texts).split(" ") for value in found])
+    if len(found) <= MOST_ROUNDS and (len(found) < 2 or len(shared) < 2):
         return tuple(found)
-    shared = " ".join(_alike([" ".join(value.texts).split(" ") for value in found]))
-    return (_Value((Word(f"{shared} ${{{name}}}", found[0].words[0].line),)),)
+    text = " ".join((*shared, f"${{{name}}}"))
+    return (_Value((Word(text, found[0].words[0].line if found[0].words else None),)),)
 
 
 def _alike(texts: Sequence[Sequence[str]]) -> list[str]:

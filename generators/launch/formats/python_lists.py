@@ -209,7 +209,7 @@ class _Reading:
                 yield from found
                 continue
             if isinstance(node, ast.Constant | ast.JoinedStr):
-                text = self.text(node, names)
+                text = self.written(node) or self.text(node, names)
                 if text is not None:
                     yield from self.shell(text, self.line(node))
             elif isinstance(node, ast.BinOp) and (text := self.text(node, names)) is not None:
@@ -363,6 +363,14 @@ class _Reading:
             node = node.value
         text = self.text(node, names)
         return TEMPLATE if text is None else text
+
+    def written(self, node: ast.AST) -> str | None:
+        """A text over several lines as it is written, so that lines that go on keep their numbers; None for all others."""
+        if not isinstance(node, ast.Constant) or node.lineno == node.end_lineno:
+            return None
+        start = self.offset(node.lineno, node.col_offset)
+        text = self.document.text[start : self.end(node)]
+        return text[3:-3] if text[:3] in ('"""', "'''") else None
 
     def shell(self, text: str, line: int) -> Iterator[Item]:
         if "\x00" in text or len(text.split()) < 2:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
-from generators.launch.commands import engine_named_in, engine_of_flag, engine_of_flags
+from generators.launch.commands import are_settings_of, engine_named_in, engine_of_flag
 from generators.launch.formats.base import (
     ITEMS,
     LIST,
@@ -190,8 +190,10 @@ class _Walk:
 
     def settings(self, entries: dict[str, Any], around: _Around) -> Iterator[Item]:
         """The launch that a mapping below an engine's name gives, its keys being flags without their dashes."""
-        words = tuple(_settings(self.document, entries)) if around.engine else ()
-        if words and engine_of_flags(words) == around.engine:
+        if around.engine is None:
+            return
+        words = tuple(_settings(self.document, entries))
+        if are_settings_of(around.engine, words):
             image = around.image or self.image
             line = words[0].line or 1
             yield Command(self.document.source, line, words, "", around.engine, image=image)

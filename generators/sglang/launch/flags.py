@@ -114,6 +114,11 @@ def is_read(flag: str) -> bool:
     return flag in _READ
 
 
+def has_flag(flag: str) -> bool:
+    """Whether a modelled release has a flag of this name."""
+    return flag in _READ or flag in engine_flags()
+
+
 def is_sglang_only(flag: str) -> bool:
     """Whether only SGLang has a flag of this name."""
     return flag in _SGLANG_ONLY
