@@ -17,7 +17,7 @@ from pathlib import Path
 NODE, STATE = 500, 756  # tokens
 FARTHEST = 1_024  # tokens after the resume
 LEAST = 1e-17  # errors below are drawn there: equal bit by bit
-COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e")
+STROKES = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e")
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def _axes() -> list[str]:
     return lines
 
 
-def _drawn(curve: Curve, colour: str) -> str:
+def _drawn(curve: Curve, stroke: str) -> str:
     points = " ".join(f"{_x(d):.1f},{_y(e):.1f}" for d, e in curve.points)
     dash = ' stroke-dasharray="4 4"' if curve.aligned else ""
     kind = "aligned" if curve.aligned else f"state {STATE} on node {NODE}"
     title = html.escape(f"{curve.name}, {kind}")
     return (
-        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}>'
+        f'<polyline points="{points}" fill="none" stroke="{stroke}" stroke-width="1.8"{dash}>'
         f"<title>{title}</title></polyline>"
     )
 
@@ -103,12 +103,12 @@ def _drawn(curve: Curve, colour: str) -> str:
 def page(found: Sequence[Curve]) -> str:
     """The page: misaligned runs drawn through, aligned ones dashed."""
     names = list(dict.fromkeys(curve.name for curve in found))
-    colours = dict(zip(names, COLOURS, strict=True))
+    strokes = dict(zip(names, STROKES, strict=True))
     legend = [
-        f'<text x="{LEFT + WIDTH + 14}" y="{TOP + 16 + 20 * row}" fill="{colours[name]}">{name}</text>'
+        f'<text x="{LEFT + WIDTH + 14}" y="{TOP + 16 + 20 * row}" fill="{strokes[name]}">{name}</text>'
         for row, name in enumerate(names)
     ]
-    body = "\n".join([*_axes(), *(_drawn(c, colours[c.name]) for c in found), *legend])
+    body = "\n".join([*_axes(), *(_drawn(c, strokes[c.name]) for c in found), *legend])
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -51,6 +51,8 @@ COVERED = (
     ),
     *("generators/engines.py", "generators/common/*.py", "generators/cases/*.py"),
     *("generators/launch/**/*.py", "generators/check/*.py", "generators/sglang/*.py"),
+    *("generators/search/**/*.py", "generators/sglang/search/**/*.py", "generators/explain/*.py"),
+    *("generators/sglang/explain/*.py", "generators/emit/**/*.py", "gpu_checks/**/*.py"),
     *(
         "generators/sglang/launch/*.py",
         "generators/sglang/launch/*.toml",

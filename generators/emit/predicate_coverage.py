@@ -48,7 +48,7 @@ class Space:
     `configurations`: values of fields, the most readable first (numbers are arbitrary in proofs, other fields
     as listed); `lengths`: candidates of each
     further number (in proofs it is at least 1, or 0 where that is one of them); `accepted`: what every
-    instance satisfies; `predicates`: what instances are told apart by; `facts`: what follows from `accepted`
+    instance satisfies; `predicates`: what instances are distinguished by; `facts`: what follows from `accepted`
     and helps the solver, itself proved.  All of them by name, as functions of ``(c, **lengths)``.
     """
 

@@ -11,7 +11,7 @@ from generators.cases.domain import engine_of_names
 from generators.cases.file_format import Case, Event
 from generators.engines import engine
 
-# A ruler has no more ticks of one grid than this; of a finer grid every so many are drawn.
+# A ruler has no more ticks of one grid than this; of a finer grid only some are drawn.
 MOST_TICKS = 256
 _LAUNCHES = ("extend", "decode", "verify", "match")
 
@@ -44,7 +44,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Ticks:
-    """The depths (tokens) of one grid along the ruler; `every`: of so many multiples one is drawn."""
+    """The depths (tokens) of one grid along the ruler; `every`: one of that number of multiples is drawn."""
 
     name: str
     step: int

@@ -73,7 +73,7 @@ class Survey(Protocol):
 
 
 class GridProducer(Protocol):
-    """A producer whose checkpoints lie on a grid: of so many in a row, its period, one is right."""
+    """A producer whose checkpoints lie on a grid: of each period of them in a row one is right."""
 
     @property
     def name(self) -> str: ...

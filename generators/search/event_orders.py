@@ -45,7 +45,7 @@ class Shortest:
 
 @dataclass
 class OrderSearchResult:
-    """What was found so far in a domain of so many configurations.
+    """What was found so far in a domain of a given number of configurations.
 
     `shown`: the configurations that stand for all, of which `searched` were; `closed`: whether no longer trace can add a
     state; `cut`: whether a search ended at the most cases wanted; `ended`: why the search ended before its time, if it
@@ -68,7 +68,7 @@ class OrderSearchResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every representative was searched, through all its orders of so many events."""
+        """Whether every representative was searched, through all its orders of at most that many events."""
         return self.searched == self.representatives and not self.cut and not self.untried
 
     def notes(self, limits: SearchLimits) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""A serving engine reduced to its recurrent states: slots, a tree, requests; what happens when is said in `spec`."""
+"""A serving engine reduced to its recurrent states: slots, a tree, requests; what happens when stands in `spec`."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpu_checks.recurrences import RECURRENCES
 from gpu_checks.resume_pairs import Pair
-from gpu_checks.sglang.replay_case import Outcome, Told, replay_cases, tree_of
+from gpu_checks.sglang.replay_case import CaseToReplay, Outcome, replay_cases, tree_of
 from gpu_checks.sglang.request import Life, serve
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import design_named
@@ -23,9 +23,9 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A case: the design it breaks, its events, and the depths (tokens) it is said to end with (None for a fault).
+    """A case: the design it breaks, its events, and the depths (tokens) it is predicted to end with (None for a fault).
 
-    `grammar` and `pending`: see `Life`; `repaired`: whether a follower of the same events is predicted to be given a
+    `grammar` and `pending`: see `Life`; `repaired`: whether a next request of the same events is predicted to be given a
     right state, or none, with the proposed repairs.
     """
 
@@ -60,12 +60,12 @@ def replayed(case: Case, recurrence: str, device: str) -> Outcome:
     """A case on its own design, and the controls beside it."""
     if case.node is None or case.state is None:
         raise ValueError(f"{case.id} ends with an assertion: nothing is left to resume")
-    told = Told(case.id, case.life(case.design), Pair(case.node, case.state))
-    return replay_cases(RECURRENCES[recurrence], [told], device=device)
+    one = CaseToReplay(case.id, case.life(case.design), Pair(case.node, case.state))
+    return replay_cases(RECURRENCES[recurrence], [one], device=device)
 
 
 def followed(case: Case, recurrence: str, design: str, device: str) -> Outcome | None:
-    """A follower of the same events on a design, from what its tree gives; None where it gives nothing.
+    """A next request of the same events on a design, from what its tree gives; None where it gives nothing.
 
     Raises `EngineFault` where an assertion of the design stops the request.
     """
@@ -74,8 +74,8 @@ def followed(case: Case, recurrence: str, design: str, device: str) -> Outcome |
     given = tree_of(life, donated).match(range(life.longest)).payload
     if given is None:
         return None
-    told = Told(case.id, life, Pair(given.node, given.depth))
-    return replay_cases(chosen, [told], device=device)
+    one = CaseToReplay(case.id, life, Pair(given.node, given.depth))
+    return replay_cases(chosen, [one], device=device)
 
 
 def surprises(outcome: Outcome) -> list[str]:

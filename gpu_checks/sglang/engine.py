@@ -18,11 +18,11 @@ class Checks:
     def replay(self, recurrence: Any, jobs: Sequence[Any], dtype: Any, device: str) -> Any:
         """Replay jobs on a recurrence: the replays, and the jobs that a trace contradicts."""
         from gpu_checks.resume_pairs import Pair
-        from gpu_checks.sglang.replay_case import Told, replay_cases
+        from gpu_checks.sglang.replay_case import CaseToReplay, replay_cases
         from gpu_checks.sglang.request import Life
 
         cases = [
-            Told(
+            CaseToReplay(
                 job.name,
                 Life(job.design, job.configuration, job.events, job.grammar, job.pending),
                 Pair(job.node, job.state),

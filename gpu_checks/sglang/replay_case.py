@@ -19,8 +19,8 @@ ALIGNED, ONE_OFF = "aligned-control", "one-token-off-control"
 
 
 @dataclass(frozen=True)
-class Told:
-    """A case to replay: its name, the life it tells, the depths (tokens) that this is said to end with."""
+class CaseToReplay:
+    """A case to replay: its name, its request's life, the depths (tokens) that this is predicted to end with."""
 
     name: str
     life: Life
@@ -39,15 +39,15 @@ def tree_of(life: Life, donated: Iterable[Donation]) -> Tree[Donation]:
     return tree
 
 
-def left_on_the_node(replayer: Replayer, told: Told) -> State:
-    """The state that a case hangs on its node, as a follower finds it there.
+def left_on_the_node(replayer: Replayer, case: CaseToReplay) -> State:
+    """The state that a case attaches to its node, as the next request finds it there.
 
     The donation that the case is about comes to a node without a state.  `NotLeft` where there is none of its depths,
     or where what it holds is not the cold run's state of that depth.
     """
-    pair = told.pair
-    donated = serve(told.life, replayer.recurrence, replayer.stream)
-    tree = tree_of(told.life, (d for d in donated if (d.node, d.depth) == pair))
+    pair = case.pair
+    donated = serve(case.life, replayer.recurrence, replayer.stream)
+    tree = tree_of(case.life, (d for d in donated if (d.node, d.depth) == pair))
     given = tree.match(range(pair.node + WINDOW)).payload
     if given is None:
         left = ", ".join(f"state {d.depth} on node {d.node}" for d in donated) or "nothing"
@@ -69,22 +69,22 @@ class Outcome:
 
 def replay_cases(
     recurrence: Recurrence,
-    cases: Sequence[Told],
+    cases: Sequence[CaseToReplay],
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",
 ) -> Outcome:
     """Every case in each phase, the controls of the shallowest node beside them."""
-    beside = controls(min(told.pair.node for told in cases))
-    pairs = [*(told.pair for told in cases), *beside]
-    longest = max(told.life.longest for told in cases)
+    beside = controls(min(case.pair.node for case in cases))
+    pairs = [*(case.pair for case in cases), *beside]
+    longest = max(case.life.longest for case in cases)
     replayer = Replayer(recurrence, pairs, dtype, device, at_least=longest)
     held: dict[str, tuple[Pair, State]] = {}
     contradicted = {}
-    for told in cases:
+    for case in cases:
         try:
-            held[told.name] = told.pair, left_on_the_node(replayer, told)
+            held[case.name] = case.pair, left_on_the_node(replayer, case)
         except (NotLeft, NotComputed, EngineFault) as why:
-            contradicted[told.name] = str(why)
+            contradicted[case.name] = str(why)
     replays = []
     for phase in PHASES:
         if held:

@@ -21,7 +21,7 @@ from gpu_checks.resume_pairs import Pair, state_errors  # noqa: E402
 from gpu_checks.sglang import replay_case  # noqa: E402
 from gpu_checks.sglang.buffer import Buffer, NotComputed, Snapshot  # noqa: E402
 from gpu_checks.sglang.passes import Passes  # noqa: E402
-from gpu_checks.sglang.replay_case import Told, replay_cases, tree_of  # noqa: E402
+from gpu_checks.sglang.replay_case import CaseToReplay, replay_cases, tree_of  # noqa: E402
 from gpu_checks.sglang.request import EngineFault, Life, serve  # noqa: E402
 from spec.sglang import slot_buffer  # noqa: E402
 from spec.sglang.checkpoints import node_of  # noqa: E402
@@ -198,7 +198,7 @@ def test_with_the_proposed_swap_the_same_trace_leaves_the_right_state():
 
 @pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))
 def test_an_overwritten_slot_diverges_in_every_phase(recurrence):
-    case = Told("overwritten", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
+    case = CaseToReplay("overwritten", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
     outcome = replay_cases(recurrence, [case])
     assert outcome.contradicted == {}
     seen = {(one.phase, one.observed) for name, one in outcome.replays if name == "overwritten"}
@@ -212,10 +212,12 @@ def cases_of_lengths_off_the_chunk():
     wide = replace(c, dcp_size=2, speculative_num_draft_tokens=5)
     verifies = [Event("extend", 90, 90), Event("verify", 9, 99), Event("finish", 0, 99)]
     return [
-        Told("decode", Life(old, c, told(Story(7, 48))), Pair(48, 48)),
-        Told("widened", Life(old, replace(c, dcp_size=2), told(Story(7, 144))), Pair(128, 144)),
-        Told("verify", Life(old, wide, verifies), Pair(96, 96)),
-        Told("extend", Life(CURRENT, c, told(Story(100, 101))), Pair(96, 96)),
+        CaseToReplay("decode", Life(old, c, told(Story(7, 48))), Pair(48, 48)),
+        CaseToReplay(
+            "widened", Life(old, replace(c, dcp_size=2), told(Story(7, 144))), Pair(128, 144)
+        ),
+        CaseToReplay("verify", Life(old, wide, verifies), Pair(96, 96)),
+        CaseToReplay("extend", Life(CURRENT, c, told(Story(100, 101))), Pair(96, 96)),
     ]
 
 
@@ -302,7 +304,7 @@ def test_every_order_that_search_finds_diverges_in_every_phase(root, name, recur
             case.trace,
             case.grammar,
         )
-        told_of.append(Told(case.id, events, pair))
+        told_of.append(CaseToReplay(case.id, events, pair))
     outcome = replay_cases(recurrence, told_of)
     assert outcome.contradicted == {}
     own = {case.name for case in told_of}
@@ -371,15 +373,15 @@ def test_a_donation_whose_state_is_not_of_its_depth_is_told(monkeypatch):
         late = [recurrence.step(d.state, stream.token(0))[0] for d in donated]
         return [replace(d, state=state) for d, state in zip(donated, late, strict=True)]
 
-    case = Told("late", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
+    case = CaseToReplay("late", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
     assert replay_cases(GDN, [case]).contradicted == {}
     monkeypatch.setattr(replay_case, "serve", one_token_more)
     told_of = replay_cases(GDN, [case]).contradicted
     assert told_of == {"late": "what its trace leaves is not the state of 512 tokens"}
 
 
-ALIGNED = Told("aligned", Life(CURRENT, DEFAULT, told(Story(256, 257))), Pair(256, 256))
-MISALIGNED = Told("misaligned", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
+ALIGNED = CaseToReplay("aligned", Life(CURRENT, DEFAULT, told(Story(256, 257))), Pair(256, 256))
+MISALIGNED = CaseToReplay("misaligned", Life(CURRENT, DEFAULT, overwritten()), Pair(256, 512))
 
 
 @pytest.mark.parametrize("recurrence", RECURRENCES.values(), ids=list(RECURRENCES))

@@ -19,7 +19,7 @@ def subjects(manifest: Path) -> list[str]:
 
 
 def run(folder: Path, subject: str) -> int:
-    """Run the tests of a folder on one design; 0 when every test had its predicted colour."""
+    """Run the tests of a folder on one design; 0 when every test passed or failed as predicted."""
     command = [
         *(sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"),
         *(

@@ -2,7 +2,7 @@
 
     pytest -p generators.emit.run.pytest_plugin --predictions FOLDER/manifest.json FOLDER
 
-The run succeeds exactly when every test of the manifest was run and had its predicted colour and observation.
+The run succeeds exactly when every test of the manifest was run, passed or failed as predicted and observed what was predicted.
 A release that is not modelled is held against the newest that is; every difference is then drift.
 
 - ``--subject NAME`` names the release or design under test, else it is the installed release;
@@ -82,7 +82,7 @@ def _installed(package: str) -> str:
 
 
 def _in_source(package: str, tree: Path) -> str:
-    """Put the engine of a source tree first on the path; its release, or `source` where it tells none."""
+    """Put the engine of a source tree first on the path; its release, or `source` where it gives none."""
     root = next((r for r in (tree, tree / "python") if (r / package / "srt").is_dir()), None)
     if root is None:
         raise pytest.UsageError(f"{tree}: holds no {package} package, nor does its folder python")
@@ -90,14 +90,14 @@ def _in_source(package: str, tree: Path) -> str:
     importlib.invalidate_caches()
     for name in ("_version.py", "version.py"):
         path = root / package / name
-        told = path.is_file() and re.search(r"""version__ = .*?["'](\d[\w.]*)""", path.read_text())
-        if told:
-            return told[1].partition("+")[0]
+        found = path.is_file() and re.search(r"""version__ = .*?["'](\d[\w.]*)""", path.read_text())
+        if found:
+            return found[1].partition("+")[0]
     return "source"
 
 
 class Predictions:
-    """Collects the colours of a run and compares them with what the manifest says of one subject."""
+    """Collects which tests of a run pass and fail and compares them with what the manifest says of one subject."""
 
     def __init__(
         self,

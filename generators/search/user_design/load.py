@@ -1,6 +1,6 @@
 """Reads a design of the user's own: a Python file that gives rules in place of a release's.
 
-A function of the file stands for the rule of its name; which there are, the engine tells.  A function `guard_NAME`
+A function of the file stands for the rule of its name; which there are, the engine knows.  A function `guard_NAME`
 stands for the start-up guard of that name, its docstring for what it demands.  `BASE` names the design that all else is
 taken from.  Names that begin with an underscore are the file's own business.
 """
@@ -30,19 +30,19 @@ def read_design(path: Path) -> Any:
     run = executed(str(path))
     names = run.names
     base = _base(path, names.get("BASE"))
-    reader = _Reader(path, run, base)
-    public = {name: value for name, value in names.items() if reader.is_meant(name, value)}
+    loader = _Loader(path, run, base)
+    public = {name: value for name, value in names.items() if loader.is_meant(name, value)}
     if not public:
-        raise BadInput(f"{path}: gives no rule; accepted are functions named {reader.accepted()}")
+        raise BadInput(f"{path}: gives no rule; accepted are functions named {loader.accepted()}")
     changes: dict[str, Any] = {}
     guards = {guard.name: guard for guard in base.guards}
     for name, value in public.items():
         if name.startswith(_GUARD):
-            guard = reader.guard(name, value)
+            guard = loader.guard(name, value)
             guards[guard.name] = guard
         else:
-            changes[name] = reader.change(name, value)
-    return reader.design_rules.changed(base, path.stem, changes, tuple(guards.values()))
+            changes[name] = loader.change(name, value)
+    return loader.design_rules.changed(base, path.stem, changes, tuple(guards.values()))
 
 
 def _base(path: Path, name: Any) -> Any:
@@ -53,7 +53,7 @@ def _base(path: Path, name: Any) -> Any:
         raise BadInput(f"{path}: BASE: {error}") from None
 
 
-class _Reader:
+class _Loader:
     """What a file gives for the rules of one engine, each of them checked."""
 
     def __init__(self, path: Path, run: Executed, base: Design):
@@ -61,7 +61,7 @@ class _Reader:
         self.design_rules: DesignRules = engine_of(base).search.design_rules
         self.rules: Mapping[str, Callable[..., Any]] = self.design_rules.rules
         self.switches: tuple[str, ...] = self.design_rules.switches
-        # What a configuration can be told by among the arguments of a rule.
+        # What a configuration can be recognised by among the arguments of a rule.
         self.fields = model_of(base).numeric
 
     def is_meant(self, name: str, value: Any) -> bool:

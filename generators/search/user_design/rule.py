@@ -1,4 +1,4 @@
-"""A rule from a user's file, run as ours are: on plain integers, on arrays, on terms; its errors are told as the user's.
+"""A rule from a user's file, run as ours are: on plain integers, on arrays, on terms; its errors are reported as the user's.
 
 A rule that cannot take arrays is run on each of their values.  One that cannot take terms raises `NotForAll`: what was
 to be shown for all values is then not shown.  What a file prints goes to stderr: stdout is for results.
@@ -62,7 +62,7 @@ class OwnRule:
     """The function that a user's file gives for a rule or a guard.
 
     `name`: the rule's; `run`: the file it stands in; `gives_truth`: whether it gives a truth and not a whole number;
-    `fields`: the numbers of a configuration, by which one is told among the arguments.  A call raises `BadInput` where the function raises, gives
+    `fields`: the numbers of a configuration, by which one is recognised among the arguments.  A call raises `BadInput` where the function raises, gives
     something else than a whole number (of at least 1, for a grid), respectively a truth, or gives two values for the
     same arguments.  It cannot change what it is given.
     """
@@ -95,7 +95,7 @@ class OwnRule:
         if given == again:
             return given
         raise BadInput(
-            f"{self._line()}: {self._told(arguments)} gives {given}, and then {again}; "
+            f"{self._line()}: {self._shown_call(arguments)} gives {given}, and then {again}; "
             "it must give the same for the same arguments"
         )
 
@@ -105,7 +105,7 @@ class OwnRule:
             given = self._called(arguments)
         except _RAISED as error:
             raise BadInput(
-                f"{self._place(error)}: {self._told(arguments)}: {said(error)}"
+                f"{self._place(error)}: {self._shown_call(arguments)}: {said(error)}"
             ) from None
         if self._fits(given):
             return bool(given) if self.gives_truth else int(given)
@@ -113,7 +113,7 @@ class OwnRule:
         number = f"a whole number of {least}at most {_MOST_DIGITS} digits"
         wanted = "True or False" if self.gives_truth else number
         raise BadInput(
-            f"{self._line()}: {self._told(arguments)} gives {_shown(given)}; it must give {wanted}"
+            f"{self._line()}: {self._shown_call(arguments)} gives {_shown(given)}; it must give {wanted}"
         )
 
     def _called(self, arguments: tuple[Any, ...]) -> Any:
@@ -170,7 +170,7 @@ class OwnRule:
     def _line(self) -> str:
         return f"{self.path}:{self.function.__code__.co_firstlineno}"
 
-    def _told(self, arguments: tuple[Any, ...]) -> str:
+    def _shown_call(self, arguments: tuple[Any, ...]) -> str:
         names = inspect.signature(self.function).parameters
         shown = (
             f"{name}={_short(a, self.fields)}" for name, a in zip(names, arguments, strict=False)

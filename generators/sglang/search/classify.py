@@ -16,7 +16,7 @@ _STATES = {PROMPT: codes.EXTEND_ROW, STEP: codes.DECODE_STATE, VERIFY: codes.VER
 
 
 def is_wrong(design: Design, c: Any, checkpoint: Checkpoint) -> bool:
-    """Whether a donated checkpoint stops the engine or hangs on a node of another depth than its state has."""
+    """Whether a donated checkpoint stops the engine or is attached to a node of another depth than its state has."""
     return bool(checkpoint.fault) or bool(misplaced(design, c, checkpoint))
 
 
@@ -40,7 +40,7 @@ def code_of(c: Any, donation: Donation) -> Code:
 
 
 def _of_the_grid(c: Any, booked: list[Write]) -> Code:
-    """The code of a state that is booked under its own depth, on whose node it does not hang."""
+    """The code of a state that is booked under its own depth, to whose node it is not attached."""
     if booked and booked[-1].recorded % int(grids.tree_page(c)) == 0:
         return codes.NODE_DEPTH
     written = booked[-1] if booked else None

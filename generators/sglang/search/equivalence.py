@@ -8,7 +8,7 @@ from spec.numbers import both, choose, divides, either, gcd, largest, smallest
 from spec.sglang.releases import Design, current
 from spec.sglang.rules import grids
 
-# How many times another number (at least so many are told apart), and how many verifies of tokens, are many.
+# How many times another number (at least so many are distinguished), and how many verifies of tokens, are many.
 _MANY, _FAR = 4, 6
 
 
@@ -31,7 +31,7 @@ def numbers_of_a_life(design: Design, c: Any) -> dict[str, Any]:
 def signature(design: Design, c: Any) -> list[Any]:
     """What orders of events depend on: configurations alike in it have the same orders (docs/theory.md).
 
-    The tokens of a verify are told apart, and every number near them. Where each grid is made of whole smaller ones,
+    The tokens of a verify are distinguished, and every number near them. Where each grid is made of whole smaller ones,
     numbers far beyond the verifies count by how often one goes into the next, many times being many; elsewhere by how
     often the largest number that goes into all of them goes into each.
     """

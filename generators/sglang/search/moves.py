@@ -32,7 +32,7 @@ NOT_EVERY_PROMPT = (
     "not shown for every prompt: of the many that its grids tell apart the shortest were tried"
 )
 NO_MIXED_VERIFIES = "not shown for verifies in mixed batches: none was tried"
-# Events without which a request is alone in the world, with slots to be had.
+# Events without which a request runs alone and every allocation of a slot succeeds.
 SPECIAL = ("match", "other_batch", "mixed_batch", "allocation_failure", "grammar", "chunk")
 
 
@@ -41,7 +41,7 @@ class Move:
     """One event.
 
     `tokens`: the length that is reached (match, extend, decode), what is accepted, by as few verifies as can be
-    (verify), or retained (finish); `branching`: the depth (tokens) an extend was told to keep a state at; `grammar`:
+    (verify), or retained (finish); `branching`: the depth (tokens) an extend was asked to keep a state at; `grammar`:
     whether it is a grammar that ends a verified request, and not a stop token.
     """
 
@@ -125,7 +125,7 @@ class Moves:
         self.period = math.lcm(self.page, *self.grids)
         self.first = self.verifies + 2 * self.page
         self._known_ends: dict[tuple[int, int], frozenset[Any]] = {}
-        self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are told apart
+        self.near = 3 * self.verifies  # of a boundary (tokens), where verifies are distinguished
         self.every_count = self.verifies <= EVERY_COUNT
         self.reach = self.first + self.extend_grid + self.period  # of a prompt, in tokens
         self.most = MOST_OF_SLOTS if only_slots else MOST_MULTIPLES
@@ -261,8 +261,8 @@ class Moves:
         return r.length - base
 
     def _extends(self, r: Request) -> Iterator[Move]:
-        for end, told in self.prompts.after(r.length, bool(r.waiting)):
-            yield Move("extend", end, branching=told)
+        for end, branching in self.prompts.after(r.length, bool(r.waiting)):
+            yield Move("extend", end, branching=branching)
 
     def _steps(self, r: Request) -> Iterator[Move]:
         undisturbed = not (r.alone or r.allocation_fails or r.mixes)

@@ -35,7 +35,7 @@ GEOMETRY = ("page_size", "dcp_size", "mamba_chunk_size")
 
 
 def wrong_depths(checkpoint: Checkpoint, node: int) -> dict[str, int | None]:
-    """The depths of a checkpoint that hangs on `node`, all in tokens."""
+    """The depths of a checkpoint that is attached to `node`, all in tokens."""
     if checkpoint.fault:
         return {"state": int(checkpoint.recorded), "node": None, "replayed": None}
     state = int(checkpoint.state)
@@ -113,7 +113,7 @@ def _flush_period(design: Design, c: Any) -> Number:
 
 
 def _flush_first_wrong(design: Design, c: Any) -> Number:
-    """The shallowest decode snapshot that can be hung on a node and is taken at no flush step."""
+    """The shallowest decode snapshot that can be attached to a node and is taken at no flush step."""
     flush, grid = design.grid("flush", c), design.grid("decode", c)
     first = (grids.tree_page(c) + grid - 1) // grid * grid
     return choose(divides(flush, first), first + grid, first)

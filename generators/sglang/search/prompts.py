@@ -1,4 +1,4 @@
-"""Which prompts are tried: where a request resumes, where its prompt is cut and ends, where it is told to keep a state.
+"""Which prompts are tried: where a request resumes, where its prompt is cut and ends, where it is asked to keep a state.
 
 What an extend leaves, and where it ends, is all that the rest of a request's life sees of its prompt.  So the rules are
 run on every prompt of the first periods, and of those that leave and end alike one is tried, the shortest.
@@ -30,9 +30,9 @@ _NO_DEPTH = -1
 
 @dataclass(frozen=True)
 class Ends:
-    """What is told apart of where a prompt ends (tokens): each of `places`, else behind which multiple of `track`.
+    """What is distinguished of where a prompt ends (tokens): each of `places`, else behind which multiple of `track`.
 
-    From `first` on lengths count from whole periods of `period`; of the multiples `most` are told apart.  Where a prompt that
+    From `first` on lengths count from whole periods of `period`; of the multiples `most` are distinguished.  Where a prompt that
     leaves something wrong ends counts only if what is launched next, over at most `ahead` tokens, can overwrite that.
     """
 
@@ -84,8 +84,8 @@ class Prompts:
         lengths = numpy.union1d(self._beside(self._seen_of_a_start(), last), beside)
         self._lengths = lengths[lengths > 0]
         self._further = self._beside({self._grid, self._stride}, min(self._grid + period, last))
-        tells = bool(resumed) or cuts
-        self._points, self._hits = self._told(last if tells else 0)
+        is_asked = bool(resumed) or cuts
+        self._points, self._hits = self._asked(last if is_asked else 0)
         self._tried: defaultdict[tuple[int, bool], dict[tuple[int, int], None]] = defaultdict(dict)
         self._known = numpy.empty(0, dtype=numpy.int64)
         self._try(numpy.array([0]), is_cut=False)
@@ -109,7 +109,7 @@ class Prompts:
 
     @property
     def most(self) -> int:
-        """How many multiples are told apart behind which a prompt may end."""
+        """How many multiples are distinguished behind which a prompt may end."""
         return self._ends.most
 
     @property
@@ -118,12 +118,12 @@ class Prompts:
         return {divmod(way, _WAYS)[::-1] for way in self._known.tolist()}
 
     def after(self, length: int, is_cut: bool) -> list[tuple[int, int | None]]:
-        """The ends to try of a prompt that goes on at a length, each with the depth at which it is told to keep a state.
+        """The ends to try of a prompt that goes on at a length, each with the depth at which it is asked to keep a state.
 
         `is_cut`: whether a chunk of it went before.
         """
         tried = self._tried.get((length, is_cut), {})
-        return [(end, None if told == _NO_DEPTH else told) for end, told in sorted(tried)]
+        return [(end, None if depth == _NO_DEPTH else depth) for end, depth in sorted(tried)]
 
     def _seen_of_a_start(self) -> set[int]:
         """The grids whose multiples are what the rules of an extend see of where it starts, on grids that are not nested
@@ -149,7 +149,7 @@ class Prompts:
         lengths: Depths = reduce(numpy.union1d, around, numpy.array([1]))
         return lengths[lengths > 0]
 
-    def _told(self, last: int) -> tuple[Depths, Depths]:
+    def _asked(self, last: int) -> tuple[Depths, Depths]:
         """The depths to keep a state at, and for each the fewest tokens that the tree must know for it."""
         hits = numpy.arange(self._page, last + 1, self._page)
         if not len(hits):
@@ -187,7 +187,7 @@ class Prompts:
     def _runs(
         self, starts: Depths, ends: Depths, is_cut: bool
     ) -> Iterator[tuple[int, Depths, Depths]]:
-        """What is left, and which of it can be, for starts along the first axis: told nothing, then told each depth."""
+        """What is left, and which of it can be, for starts along the first axis: asked nothing, then asked for each depth."""
         checkpoint = extend_checkpoint(self.design, self.c, starts, ends)
         yield _NO_DEPTH, self._left(checkpoint, starts, ends), ends > starts
         if is_cut:
@@ -213,7 +213,7 @@ class Prompts:
             some = starts[at : at + rows, None]
             lengths = numpy.broadcast_to(self._lengths, (len(some), len(self._lengths)))
             ends = numpy.sort(numpy.concatenate([lengths, some + self._further], axis=1), axis=1)
-            for told, left, possible in self._runs(some, ends, is_cut):
+            for asked, left, possible in self._runs(some, ends, is_cut):
                 index = numpy.flatnonzero(possible)
                 kinds = self._ends.kinds(ends, self._is_right(left))
                 ways, first = numpy.unique((kinds * _WAYS + left).flat[index], return_index=True)
@@ -221,7 +221,7 @@ class Prompts:
                 self._known = numpy.concatenate([self._known, ways[new]])
                 for where in index[first[new]].tolist():
                     start, end = int(some[where // ends.shape[1], 0]), int(ends.flat[where])
-                    self._tried[start, is_cut][end, told] = None
+                    self._tried[start, is_cut][end, asked] = None
                     self._lead_to(start, came_from or {})
 
     def _lead_to(self, start: int, came_from: dict[int, tuple[int, bool]]) -> None:
@@ -230,10 +230,10 @@ class Prompts:
             end = start
             start, is_cut = came_from[end]
             at = numpy.array([[start]]), numpy.array([[end]])
-            told = next(
+            asked = next(
                 t for t, left, can in self._runs(*at, is_cut) if (can & self._is_right(left)).any()
             )
-            self._tried[start, is_cut][end, told] = None
+            self._tried[start, is_cut][end, asked] = None
             if not is_cut:
                 return
 

@@ -1,4 +1,4 @@
-"""What is amiss with a launch though no state is wrong: a guard refuses it for nothing, or nothing is ever reused.
+"""What is wrong with a launch though no state is wrong: a guard refuses it for nothing, or nothing is ever reused.
 
 Source: SGLang 0.5.17 to 0.5.23, the guards of `spec/sglang/guards.py`; upstream reports of guards that reject
 what is right, and of grids beyond every prompt (`docs/reference/public-reports.md`).
@@ -50,7 +50,7 @@ ABOUT_DEPTHS = frozenset(
 
 @dataclass(frozen=True)
 class _Class:
-    """Configurations with one thing amiss: its code, its name, what tells it from others of the code."""
+    """Configurations with one problem: its code, its name, what distinguishes it from others of the code."""
 
     code: Code
     name: str
@@ -72,8 +72,8 @@ def is_wrong(design: Design, domain: Domain, batch: Batch) -> numpy.ndarray:
     return wrong
 
 
-def _hangs(design: Design, c: Any, checkpoint: Checkpoint, context: int) -> Any:
-    """Whether a checkpoint is taken within the context and hung on a node that a prompt of its length can be given."""
+def _is_attached(design: Design, c: Any, checkpoint: Checkpoint, context: int) -> Any:
+    """Whether a checkpoint is taken within the context and attached to a node that a prompt of its length can be given."""
     node = node_of(design, c, checkpoint)
     longest = current(design.longest_given)(grids.tree_page(c), context)
     return both(checkpoint.saved, checkpoint.recorded <= context, node > 0, node <= longest)
@@ -82,7 +82,7 @@ def _hangs(design: Design, c: Any, checkpoint: Checkpoint, context: int) -> Any:
 def is_inert(design: Design, c: Any, context: int) -> Any:
     """Whether no request of `context` tokens can leave a checkpoint that another one reuses."""
     reuses = (
-        both(takes, _hangs(design, c, made, context))
+        both(takes, _is_attached(design, c, made, context))
         for takes, made in _shallowest(design, c, context)
     )
     return negation(either(*reuses))

@@ -26,8 +26,8 @@ NEVER = 1 << 62  # a depth (tokens) beyond all that a trace reaches
 def _with_its_grids(design: Design, c: Any) -> Design:
     """The design with the grids of one configuration worked out."""
 
-    def grid(reader: str) -> Any:
-        tokens = design.grid(reader, c)
+    def grid(producer: str) -> Any:
+        tokens = design.grid(producer, c)
         return lambda c: tokens
 
     return replace(design, **{f"{r}_grid": grid(r) for r in ("extend", "decode", "verify")})
@@ -143,7 +143,7 @@ class RequestLife:
         return move.apply(self.scheduler, r)
 
     def key(self, r: Request, finishes: bool) -> Any:
-        """What tells this state of a request from every other that goes on differently, or that finishes differently.
+        """What distinguishes this state of a request from every other that goes on differently, or that finishes differently.
 
         The results that come first in any case are taken as processed.  Depths count from `base`, a whole number of
         periods, which is 0 in the first ones.  A label that no key can cut any more counts by what it would be donated
@@ -173,7 +173,7 @@ class RequestLife:
                 return "none", depth
             return depth - base if depth > done else self._outcomes(depth, states, r.writes)
 
-        told = [
+        noted = [
             (
                 *(w.recorded - base, state(w.state), w.by.kind, w.by.start % moves.page == 0),
                 w.by.entry ^ turned if r.waiting and r.waiting[0].kind == PROMPT else None,
@@ -189,7 +189,7 @@ class RequestLife:
             *map(state, states),
             *map(label, (int(slots.label), int(slots.previous))),
             *(int(e) ^ turned for e in (slots.kept, slots.written, slots.written_before)),
-            tuple(told),
+            tuple(noted),
             *(self._waits(p, base, turned) for p in (r.waiting[:1] if verify else r.waiting)),
             moves.plans(r.waiting[-1].start) if r.waiting and not finishes else None,
         )

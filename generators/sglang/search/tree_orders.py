@@ -118,7 +118,7 @@ class TreeLife:
         return self._after(state, tree, "donate", events)
 
     def _match(self, state: _State, length: int) -> tuple[_Move, _State]:
-        """A prompt of so many tokens of the first request."""
+        """A prompt of that many tokens of the first request."""
         tree = self._tree(state)
         given = tree.match(self.first[:length]).node
         node = int(given.depth)

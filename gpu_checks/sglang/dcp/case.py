@@ -1,4 +1,4 @@
-"""One case through the hybrid model: states kept on an interval, requests resumed from the nodes they hang on."""
+"""One case through the hybrid model: states kept on an interval, requests resumed from the nodes they are attached to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Sequence:
 def resumed(
     design: Design, c: Any, model: Hybrid, ranks: Ranks, prompt: int, stop: int
 ) -> list[Resumed]:
-    """Decode from `prompt` to `stop` tokens, and resume from every checkpoint that the design hangs on a node."""
+    """Decode from `prompt` to `stop` tokens, and resume from every checkpoint that the design attaches to a node."""
     generator = torch.Generator().manual_seed(1)
     ids = torch.randint(VOCABULARY, (stop + RESUMED,), generator=generator)
     none = torch.empty(0, dtype=torch.long)

@@ -14,7 +14,7 @@ class Pages:
     """The pool of one rank: [pages, page_size, heads, size] keys and values, poisoned until they are written."""
 
     def __init__(self, rank: int, dcp_size: int, page_size: int, pages: int, like: Tensor):
-        """`like` [tokens, heads, size] tells heads, size, dtype and device."""
+        """`like` [tokens, heads, size] gives heads, size, dtype and device."""
         self.rank, self.dcp_size, self.page_size = rank, dcp_size, page_size
         self.keys = like.new_full((pages, page_size, *like.shape[1:]), torch.nan)
         self.values = torch.full_like(self.keys, torch.nan)
