@@ -61,8 +61,8 @@ class Facts:
 
     `model`: what is known of its model; `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy
     for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not modelled;
-    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags that not every
-    modelled release takes for one of its own; `unknown`: the fields whose values only the running command knows.
+    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags, with their values,
+    that not every modelled release accepts; `unknown`: the fields whose values only the running command knows.
     """
 
     model: ModelFacts
@@ -70,7 +70,7 @@ class Facts:
     refused: str | None
     beyond: tuple[Beyond, ...]
     sessions: bool
-    contested: tuple[str, ...] = ()
+    contested: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unknown: tuple[str, ...] = ()
 
 
