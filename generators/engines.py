@@ -178,6 +178,10 @@ class Launching(Protocol):
         """The field that a flag sets."""
         return flag.removeprefix("--").replace("-", "_")
 
+    def has_flag(self, flag: str) -> bool:
+        """Whether the engine has a flag of this name, be it its alone or not."""
+        return False
+
     def is_its_own(self, flag: str) -> bool:
         """Whether no other engine has a flag of this name."""
         return False

@@ -145,9 +145,8 @@ MISSPELT = Code(
     "GP012",
     "misspelt",
     "the engine has no flag of this name",
-    severity="warning",
     why="The engine refuses the flag at start-up, or the setting that was meant is not the one in force.",
-    remedy="spell the flag as the engine does",
+    remedy="spell the flag as this release does, or leave it out",
 )
 GIVEN_TWICE = Code(
     "GP013",

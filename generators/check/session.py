@@ -46,7 +46,8 @@ class Judging:
         placed = [_placed(f, design, launch, source, line, fixes, upgrade) for f in bare.findings]
         notes = [
             Finding(
-                *(note.code, note.code.severity, bare.engine, note.message, source),
+                *(note.code, note.severity or note.code.severity),
+                *(bare.engine, note.message, source),
                 note.word.line or line,
                 column=note.word.column,
             )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from generators import engines
 from generators.common.errors import BadInput
 from generators.launch import shell
-from generators.launch.words import Word
+from generators.launch.words import TEMPLATE, Word
 
 # Engines that are not modelled: modules behind `-m`, and commands with the subcommand that starts them.
 _OTHER_MODULES = {
@@ -113,6 +113,13 @@ def engine_named_in(key: str) -> str | None:
     return next((e.name for e in engines.engines() if re.match(rf"{e.name}(?![a-z])", key)), None)
 
 
+def are_settings_of(name: str, words: Sequence[Word]) -> bool:
+    """Whether most of several words are flags that an engine has."""
+    has_flag = engines.engine(name).launch.has_flag
+    known = sum(has_flag(word.text.partition("=")[0]) for word in words)
+    return known >= 2 and 2 * known > len(words)
+
+
 def engine_of_flag(flags: Iterable[str]) -> str | None:
     """The engine that alone has one of these flags."""
     flags = tuple(flags)
@@ -123,11 +130,12 @@ def _shell_commands(word: Word) -> list[list[Word]]:
     """The simple commands of the shell text in a word; an unclosed quote in it is refused."""
     commands = []
     for piece in shell.split(word.text):
-        if isinstance(piece, shell.Unclosed):
+        if isinstance(piece, list):
+            commands.append([_inside(word, inner) for inner in piece])
+        elif isinstance(piece, shell.Unclosed) and is_started_in(piece.text):
             raise BadInput(
                 f"the command cannot be split into words: a {piece.mark} is never closed"
             )
-        commands.append([_inside(word, inner) for inner in piece])
     return commands
 
 
@@ -171,7 +179,7 @@ def _started(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
     for i, word in enumerate(words):
         name = word.text.rsplit("/", 1)[-1]
         follows = words[i + 1].text if i + 1 < len(words) else None
-        if name in starts.scripts:
+        if name in starts.scripts and (i <= first or _is_python(words[:i])):
             yield starts.scripts[name], i
         elif i > 0 and words[i - 1].text == "-m":
             if name in starts.modules:
@@ -180,6 +188,13 @@ def _started(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
             engine = starts.commands.get((name, follows)) or starts.commands.get((name, None))
             if engine:
                 yield engine, i
+
+
+def _is_python(before: Sequence[Word]) -> bool:
+    """Whether the words before a script run it: a Python, perhaps with options."""
+    names = (word.text.rsplit("/", 1)[-1] for word in reversed(before))
+    name = next((name for name in names if not name.startswith("-")), "")
+    return name.startswith(("python", "torchrun", "uv")) or name == TEMPLATE
 
 
 def _first(words: Sequence[Word]) -> tuple[bool, int]:

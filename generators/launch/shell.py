@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from generators.launch.words import Lines, Word
@@ -34,10 +35,10 @@ _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_DOUBLE = re.compile(r'\\(?:\n|(["\\$`]))')
 _FIELD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"]|['"])+""")
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-# Comments and empty lines between continued lines, which people write though no shell takes them so.
-_CONTINUED = re.compile(r"(\\\n)((?:[ \t]*(?:#[^\n]*)?\n)+)(?=[ \t]*-)")
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 _UNNESTED = {"string", "raw_string", "heredoc_body", "comment", "word", "variable_name"}
+# How a here-document begins that is YAML: with a key.
+_YAML = re.compile(r"\A(?:\s|#[^\n]*\n|---)*(?:- )?[A-Za-z][\w.-]*:(?:\s|\Z)")
 _OPENED = re.compile(rb"['\"`]|\$[({]")
 _QUOTES = ("'", '"', "`", ")", "}")
 
@@ -49,6 +50,14 @@ class Unclosed:
     line: int
     mark: str
     text: str
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A here-document that is no shell text, between two offsets."""
+
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def split(
     lines: Lines | None = None,
     folded: bool = False,
     known: Mapping[str, str] | None = None,
-) -> Iterator[list[Word] | Unclosed]:
+) -> Iterator[list[Word] | Unclosed | Embedded]:
     """The simple commands between two offsets of a text, values of variables filled in.
 
     `folded`: ends of lines are spaces, as YAML folds them; `known`: values that variables have from elsewhere.
@@ -107,7 +116,6 @@ def _prepared(text: str, folded: bool) -> str:
         text = (
             _COMMENT.sub(lambda m: " " * len(m[0]), text).replace("\\\n", "  ").replace("\n", " ")
         )
-    text = _CONTINUED.sub(lambda m: m[1] + " " * (len(m[2]) - 2) + "\\\n", text)
     return _PLACEHOLDER.sub(lambda m: m[0].translate(_HIDDEN), text)
 
 
@@ -156,24 +164,24 @@ class _Reading:
     lines: Lines
     functions: dict[str, Node] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
-    found: list[list[Word]] = field(default_factory=list)
+    found: list[list[Word] | Embedded] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.is_ascii = self.text.isascii()
         self.data = self.text.encode()
 
-    def of(self, root: Node, environment: _Environment) -> Iterator[list[Word]]:
+    def of(self, root: Node, environment: _Environment) -> Iterator[list[Word] | Embedded]:
         for node in root.children:
             self.statement(node, environment, 0)
             yield from self.taken()
-        for name, body in self.functions.items():
+        for name, body in list(self.functions.items()):
             if name not in self.called:
                 self.statement(body, dict(environment), 1)
                 yield from self.taken()
 
-    def taken(self) -> Iterator[list[Word]]:
+    def taken(self) -> Iterator[list[Word] | Embedded]:
         found, self.found = self.found, []
-        last: list[Word] | None = None
+        last: list[Word] | Embedded | None = None
         for command in found:
             if command and command != last:
                 yield command
@@ -237,9 +245,11 @@ class _Reading:
         name = words[0].text if words else ""
         if name in self.functions and depth < DEEPEST:
             self.called.add(name)
-            self.statement(self.functions[name], _called(env, words), depth + 10)
+            inner = _called(env, words)
+            self.statement(self.functions[name], inner, depth + 10)
+            env |= {n: v for n, v in inner.items() if n.isidentifier()}
         else:
-            self.found.append(words)
+            self.found += _chosen(words)
 
     def _variable_assignment(self, node: Node, env: _Environment, depth: int) -> None:
         name = node.child_by_field_name("name")
@@ -249,6 +259,14 @@ class _Reading:
         key = self.raw(name)
         adds = any(child.type == "+=" for child in node.children)
         given = self.value(value, env, depth)
+        if key in env and value is not None and re.match(rf'"?\$\{{?{key}\b', self.raw(value)):
+            # A text that goes on begins where it began.
+            first = env[key][0].words[:1]
+            given = (
+                replace(given, words=(replace(given.words[0], line=first[0].line),))
+                if first
+                else given
+            )
         before = env.get(key, (_Value((), given.is_array),))
         env[key] = tuple(_joined(old, given) for old in before) if adds else (given,)
 
@@ -321,6 +339,9 @@ class _Reading:
             if child.type == "heredoc_body":
                 start = self.offset(child.start_byte)
                 text = self.raw(child)
+                if _YAML.match(text):
+                    self.found.append(Embedded(start, start + len(text)))
+                    continue
                 part = _prepared(text, False)
                 inner = _Reading(part, start, self.lines)
                 root, _ = _parsed(part)
@@ -341,7 +362,7 @@ class _Reading:
                 self.statement(node, inner, depth)
             ends.append(inner)
         for name in {name for end in ends for name in end}:
-            env[name] = _known(dict.fromkeys(value for end in ends for value in end.get(name, ())))
+            env[name] = _known(name, (value for end in ends for value in end.get(name, ())))
 
     # values
 
@@ -442,8 +463,7 @@ class _Reading:
             elif child.type != '"':
                 found.append(_ESCAPED_IN_DOUBLE.sub(lambda m: m[1] or "", self.raw(child)))
         if any(not isinstance(part, str) for part in found):
-            kept = [part for part in found if part]
-            return kept
+            return [part for part in found if part]
         return ["".join(part for part in found if isinstance(part, str)).translate(_SHOWN)]
 
     def expansion(
@@ -468,14 +488,19 @@ class _Reading:
             values = ()
         if not values:
             return [raw] if quoted else [[self.placed(raw, node)]]
-        if len(values) > 1:
-            options = tuple(self.split_value(v, quoted, node) for v in values)
-            texts = tuple(tuple(w.text for w in option) for option in options)
-            return [[replace(self.placed(raw, node), options=texts)]] if not quoted else [raw]
-        value = values[0]
         is_all = bool(match and match[2]) or name in "@*"
+        if len(values) > 1:
+            if quoted and not is_all:
+                return [raw]
+            options = tuple(tuple(self.split_value(v, quoted, node)) for v in values)
+            return [[replace(self.placed(raw, node), options=options)]]
+        value = values[0]
         if quoted and not is_all:
-            return [value.texts[0] if value.texts else ""]
+            if not any(value.texts):
+                # An empty value where a word is needed is filled by whoever runs the script.
+                return [raw]
+            is_command = any(c.isspace() for c in value.texts[0])
+            return [[value.words[0]]] if is_command else [value.texts[0]]
         if quoted:
             return [list(value.words)]
         return [self.split_value(value, False, node)]
@@ -507,6 +532,15 @@ class _Reading:
         return "", ""
 
 
+def _chosen(words: list[Word]) -> list[list[Word]]:
+    """A command whose beginning has several choices, once for each of them; any other as it is."""
+    for number, word in enumerate(words[:3]):
+        if any(option and not option[0].text.startswith("-") for option in word.options):
+            rest = words[number + 1 :]
+            return [[*words[:number], *option, *rest] for option in word.options]
+    return [words]
+
+
 def _called(env: _Environment, words: Sequence[Word]) -> _Environment:
     """The environment inside a function that is called with these words."""
     inner = {name: value for name, value in env.items() if not name.isdigit()}
@@ -520,13 +554,49 @@ def _joined(old: _Value, new: _Value) -> _Value:
     if old.is_array or new.is_array:
         return _Value((*old.words, *new.words), True)
     text = "".join((*old.texts, *new.texts))
-    return _Value((replace(new.words[0], text=text),) if new.words else old.words)
+    first = old.words or new.words
+    return _Value((replace(first[0], text=text),) if first else ())
 
 
-def _known(values: dict[_Value, None]) -> tuple[_Value, ...]:
-    """The values that branches leave: those that the text itself gives, where there are any."""
+def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
+    """The values that branches leave: those that the text itself gives, and where there are many what they share."""
     by_text: dict[tuple[str, ...], _Value] = {}
     for value in values:
         by_text.setdefault(value.texts, value)
-    known = [v for v in by_text.values() if not any(word.is_unresolved for word in v.words)]
-    return tuple(known or by_text.values())
+    found = list(by_text.values())
+    known = [v for v in found if any(v.texts) and not any(word.is_unresolved for word in v.words)]
+    is_open = any(word.is_unresolved for v in found for word in v.words)
+    if not is_open or (known and not any(v.is_array for v in found)):
+        found = known if is_open else found
+    elif not known:
+        found = [v for v in found if any(word.is_unresolved for word in v.words)]
+    if len(found) > 1 and all(value.is_array for value in found):
+        return _grown(found)
+    shared = _alike([" ".join(value.texts).split(" ") for value in found])
+    if len(found) <= MOST_ROUNDS and (len(found) < 2 or len(shared) < 2):
+        return tuple(found)
+    text = " ".join((*shared, f"${{{name}}}"))
+    return (_Value((Word(text, found[0].words[0].line if found[0].words else None),)),)
+
+
+def _alike(texts: Sequence[Sequence[str]]) -> list[str]:
+    """What several lists of texts have in common at their beginnings."""
+    same = takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False))
+    return [column[0] for column in same]
+
+
+def _grown(values: Sequence[_Value]) -> tuple[_Value, ...]:
+    """Arrays that begin alike as one, in which a word stands for what each has behind that."""
+    by_first: dict[str, list[_Value]] = {}
+    for value in values:
+        by_first.setdefault(value.texts[0] if value.words else "", []).append(value)
+    merged = []
+    for group in by_first.values():
+        words = [value.words for value in group]
+        same = len(_alike([value.texts for value in group]))
+        shared, rests = words[0][:same], tuple(w[same:] for w in words)
+        if any(rests):
+            first = next(rest for rest in rests if rest)[0]
+            shared = (*shared, replace(first, text=f"${{{first.text}}}", span=None, options=rests))
+        merged.append(_Value(shared, True))
+    return tuple(merged[:MOST_ROUNDS])

@@ -29,7 +29,7 @@ class Word:
     line: int | None = None
     column: int | None = None
     span: tuple[int, int] | None = None
-    options: tuple[tuple[str, ...], ...] = ()
+    options: tuple[tuple[Word, ...], ...] = ()
 
     @property
     def is_unresolved(self) -> bool:

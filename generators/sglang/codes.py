@@ -161,6 +161,7 @@ MISSPELT = replace(
         f"{_SERVE} --mamba-track-intervall 64",
         f"{_SERVE} --mamba-track-interval 64",
     ),
+    fixes=fixes.renamed,
 )
 GIVEN_TWICE = replace(
     common.GIVEN_TWICE,

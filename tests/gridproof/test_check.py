@@ -225,7 +225,7 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
         ("sglang serve MODEL LAZY --page-size 1 ${EXTRA:-}", "safe", None),
         ('sglang serve MODEL LAZY --page-size 1 "$@"', "safe", "GP011"),
         ("sglang serve MODEL LAZY --host $HOST --page-size 1", "safe", None),
-        ("sglang serve MODEL LAZY --mamba-track-intervall 64", "safe", "GP012"),
+        ("sglang serve MODEL LAZY --mamba-track-intervall 64", "rejected", "GP012"),
         ("sglang serve MODEL LAZY --page-size 16 --page-size 1", "safe", "GP013"),
         ("sglang serve MODEL --page-size 99999999999999999999", None, "GP010"),
         ("sglang serve MODEL --page-size x", None, "GP010"),
@@ -460,7 +460,8 @@ def test_github_shows_ten_the_summary_first(gridproof, here):
 
 def test_min_severity_hides_and_keeps_the_exit_code(gridproof):
     run = gridproof(
-        "check", "--min-severity", "error", "--", "sglang", "serve", "--mamba-track-intervall", "8"
+        *("check", "--min-severity", "error", "--", "python", "-m", "dynamo.sglang"),
+        *(*LAZY.split(), "--mamba-track-intervall", "8"),
     )
     assert run.code == 1 and "GP012" not in run.out
 

@@ -106,7 +106,7 @@ FILES = {
     "a command that grows": (
         "a.sh",
         f'CMD="{START}"\nCMD="$CMD --page-size 64"\nCMD+=" --tp 8"\neval "$CMD" > log 2>&1\n',
-        [(4, None, {"page_size": 64})],
+        [(1, None, {"page_size": 64})],
     ),
     "choices that decide nothing": (
         "a.sh",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from generators import engines
@@ -23,6 +24,7 @@ from generators.launch.formats.flags_file import FlagsFile
 from generators.launch.formats.markdown import Markdown
 from generators.launch.formats.notebook import Notebook
 from generators.launch.formats.python_lists import Python
+from generators.launch.formats.restructured_text import RestructuredText
 from generators.launch.formats.shell_script import ShellScript
 from generators.launch.formats.toml_values import Toml
 from generators.launch.formats.yaml_lists import Yaml
@@ -36,6 +38,7 @@ _FORMATS: tuple[Format, ...] = (
     Toml(),
     Yaml(),
     Markdown(),
+    RestructuredText(),
     ShellScript(),
 )
 
@@ -82,7 +85,11 @@ def items(source: str, text: str, path: PurePath) -> Iterator[Item]:
     if not may_hold_a_launch(text):
         return
     document = Document(source, without_templates(text))
-    kept = [item for item in found.items(document) if _is_wanted(item)]
+    every = list(found.items(document))
+    if not found.claims(path) and any(isinstance(i, Problem) and i.of_all for i in every):
+        # It only looked like that format.
+        every = list(ShellScript().items(replace(document, is_prose=True)))
+    kept = [item for item in every if _is_wanted(item)]
     yield from sorted(kept, key=lambda item: item.line or 0)
 
 

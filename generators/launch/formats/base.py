@@ -94,11 +94,26 @@ def shell_items(
         document.text, start, end, lines=document.lines, folded=folded, known=document.known
     )
     for piece in pieces:
-        if not isinstance(piece, shell.Unclosed):
+        if isinstance(piece, shell.Embedded):
+            yield from _embedded(document, piece)
+        elif not isinstance(piece, shell.Unclosed):
             yield Command(document.source, piece[0].line or document.line, tuple(piece))
         elif not document.is_prose and is_started_in(piece.text):
             message = f"a {piece.mark} is never closed; the command it stands in is left out"
             yield Problem(document.source, piece.line, message)
+
+
+def _embedded(document: Document, piece: shell.Embedded) -> Iterator[Item]:
+    """The commands of a here-document that is YAML, as one that a cluster is given."""
+    from generators.launch.formats.yaml_lists import Yaml
+
+    text = document.text[piece.start : piece.end]
+    first = document.lines.of(piece.start)
+    offset = None if document.offset is None else document.offset + piece.start
+    part = Document(document.source, text, first, offset, is_prose=True)
+    for item in placed(Yaml().items(part), part):
+        if isinstance(item, Command):
+            yield item
 
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^{}]*))?\}|\$(\w+)|\$\((\w+)\)")

@@ -26,6 +26,8 @@ from generators.launch.formats.base import (
 )
 from generators.launch.words import TEMPLATE, Word
 
+# A list of fewer flags is more often a part of one, or what a test looks for.
+_FEWEST_FLAGS = 3
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -61,6 +63,10 @@ class Python:
         yield from _Reading(document).of(tree)
 
 
+# The conditions and loops that a statement stands in, with the part of each.
+_Branch = tuple[tuple[int, str], ...]
+
+
 @dataclass
 class _Variable:
     """What a name was given: the words of a list, a text with its line, or the entries of a dictionary."""
@@ -70,6 +76,7 @@ class _Variable:
     entries: dict[str, ast.expr] | None = None
     line: int = 0
     is_part: bool = False
+    branch: _Branch = ()
 
 
 _Names = dict[str, _Variable]
@@ -91,7 +98,7 @@ class _Reading:
     def scope(self, body: Sequence[ast.stmt], names: _Names) -> Iterator[Item]:
         """The launches of a module or function; those in a variable come once it is whole."""
         outer = {name: id(variable) for name, variable in names.items()}
-        yield from self.block(body, names, True)
+        yield from self.block(body, names, ())
         for name, variable in names.items():
             if outer.get(name) != id(variable):
                 yield from self.held(variable)
@@ -100,23 +107,23 @@ class _Reading:
         if variable.is_part:
             return
         if variable.words:
-            yield from list_command(self.document.source, tuple(variable.words), LIST)
+            yield from self.command(tuple(variable.words))
         elif variable.text is not None:
             yield from self.shell(variable.text, variable.line)
 
-    def block(self, body: Sequence[ast.AST], names: _Names, happens: bool) -> Iterator[Item]:
+    def block(self, body: Sequence[ast.AST], names: _Names, branch: _Branch) -> Iterator[Item]:
         for statement in body:
-            yield from self.statement(statement, names, happens)
+            yield from self.statement(statement, names, branch)
 
-    def statement(self, node: ast.AST, names: _Names, happens: bool) -> Iterator[Item]:
-        """The launches of a statement; `happens`: whether it is run wherever its scope is."""
+    def statement(self, node: ast.AST, names: _Names, branch: _Branch) -> Iterator[Item]:
+        """The launches of a statement; `branch`: the conditions and loops that it stands in."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.imported(node)
         elif isinstance(node, _SCOPES):
-            yield from self.block(node.decorator_list, names, happens)
+            yield from self.block(node.decorator_list, names, branch)
             yield from self.scope(node.body, dict(names))
         elif any(hasattr(node, block) for block in _BLOCKS):
-            happens = happens and not isinstance(node, _MAY_NOT_HAPPEN)
+            may_not_happen = isinstance(node, _MAY_NOT_HAPPEN)
             for name, value in ast.iter_fields(node):
                 if name not in _BLOCKS:
                     parts = value if isinstance(value, list) else [value]
@@ -124,12 +131,13 @@ class _Reading:
                         if isinstance(part, ast.AST):
                             yield from self.expression(part, names)
             for name in _BLOCKS:
-                inner = happens and name != "orelse"
+                is_branch = may_not_happen or name == "orelse"
+                inner = (*branch, (id(node), name)) if is_branch else branch
                 yield from self.block(getattr(node, name, ()), names, inner)
         else:
-            yield from self.plain_statement(node, names, happens)
+            yield from self.plain_statement(node, names, branch)
 
-    def plain_statement(self, node: ast.AST, names: _Names, happens: bool) -> Iterator[Item]:
+    def plain_statement(self, node: ast.AST, names: _Names, branch: _Branch) -> Iterator[Item]:
         target, value = _assigned(node)
         if target is not None and value is not None:
             given = self.value(value, names)
@@ -138,19 +146,19 @@ class _Reading:
                 yield from self.expression(value, names)
                 return
             if isinstance(node, ast.AugAssign):
-                self.extend(names, target, given, happens)
+                self.extend(names, target, given, branch)
                 return
-            if target in names and happens:
+            if target in names and branch == names[target].branch:
                 yield from self.held(names[target])
             elif target in names and given.words is not None:
                 # Another value in a branch: the launches of both are found.
                 yield from self.held(given)
                 return
-            names[target] = given
+            names[target] = replace(given, branch=branch)
             return
         grown, added = self.grown(node, names)
         if grown is not None:
-            self.extend(names, grown, added, happens)
+            self.extend(names, grown, added, branch)
             return
         yield from self.expression(node, names)
 
@@ -168,19 +176,20 @@ class _Reading:
             return base.id, _Variable(self.words(call.args[0], names))
         return base.id, self.value(call.args[0], names)
 
-    def extend(self, names: _Names, name: str, given: _Variable | None, happens: bool) -> None:
-        """Add to a list or a text; what is added in a branch may be there or not."""
+    def extend(self, names: _Names, name: str, given: _Variable | None, branch: _Branch) -> None:
+        """Add to a list or a text; what is added in a deeper branch than it was made in may be there or not."""
         old = names.get(name)
         if old is None:
             return
+        happens = branch == old.branch
         if old.words is not None:
             added = given.words if given is not None and given.words is not None else None
             line = old.words[-1].line if old.words else old.line
             if added is None:
                 added = [Word(TEMPLATE, line)]
             elif not happens:
-                texts = tuple(word.text for word in added)
-                added = [Word(TEMPLATE, added[0].line, options=((), texts))] if added else []
+                options = ((), tuple(added))
+                added = [Word(TEMPLATE, added[0].line, options=options)] if added else []
             names[name] = replace(old, words=[*old.words, *added])
         elif old.text is not None:
             more = given.text if given is not None and given.text is not None else TEMPLATE
@@ -200,7 +209,7 @@ class _Reading:
                 yield from found
                 continue
             if isinstance(node, ast.Constant | ast.JoinedStr):
-                text = self.text(node, names)
+                text = self.written(node) or self.text(node, names)
                 if text is not None:
                     yield from self.shell(text, self.line(node))
             elif isinstance(node, ast.BinOp) and (text := self.text(node, names)) is not None:
@@ -263,7 +272,14 @@ class _Reading:
             parts = node.args
         if any(isinstance(part, ast.Constant) for part in parts):
             words = tuple(word for part in parts for word in self.words(part, names))
-            yield from list_command(self.document.source, words, LIST)
+            yield from self.command(words)
+
+    def command(self, words: tuple[Word, ...]) -> Iterator[Command]:
+        """The command of a list, unless it holds flags alone and only a few of them."""
+        for command in list_command(self.document.source, words, LIST):
+            flags = sum(word.text.startswith("--") for word in words)
+            if command.engine is None or flags >= _FEWEST_FLAGS:
+                yield command
 
     def words(self, node: ast.expr, names: _Names) -> list[Word]:
         """The words that an element becomes; one that is no plain text is unresolved."""
@@ -280,7 +296,7 @@ class _Reading:
         return [self.document.lines.word(text, start, self.end(node))]
 
     def value(self, node: ast.expr, names: _Names) -> _Variable | None:
-        """A list, text or dictionary that an expression gives as far as the file itself tells; None for all others."""
+        """A list, text or dictionary that an expression gives as far as the file itself gives it; None for all others."""
         line = self.line(node)
         if isinstance(node, ast.List | ast.Tuple):
             words = [word for part in node.elts for word in self.words(part, names)]
@@ -347,6 +363,14 @@ class _Reading:
             node = node.value
         text = self.text(node, names)
         return TEMPLATE if text is None else text
+
+    def written(self, node: ast.AST) -> str | None:
+        """A text over several lines as it is written, so that lines that go on keep their numbers; None for all others."""
+        if not isinstance(node, ast.Constant) or node.lineno == node.end_lineno:
+            return None
+        start = self.offset(node.lineno, node.col_offset)
+        text = self.document.text[start : self.end(node)]
+        return text[3:-3] if text[:3] in ('"""', "'''") else None
 
     def shell(self, text: str, line: int) -> Iterator[Item]:
         if "\x00" in text or len(text.split()) < 2:

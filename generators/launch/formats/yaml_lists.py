@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
-from generators.launch.commands import engine_named_in, engine_of_flag, engine_of_flags
+from generators.launch.commands import are_settings_of, engine_named_in, engine_of_flag
 from generators.launch.formats.base import (
     ITEMS,
     LIST,
@@ -27,6 +27,8 @@ from generators.launch.words import Word
 _KEYS = ("entrypoint", "command", "args")
 # Deeper nesting is refused before the parser sees it; no launch is written so.
 _DEEPEST = 100
+# Where a fence of Markdown begins.
+FENCE = re.compile(r"^[ ]{0,3}(?:```|~~~)", re.MULTILINE)
 _KEY = re.compile(r"^([\w-]+):", re.MULTILINE)
 
 
@@ -78,8 +80,22 @@ def roots(text: str) -> Iterator[Any]:
 
 
 def by_key(node: Any) -> dict[str, Any]:
-    """The nodes of a mapping's values by their keys."""
-    return {k.value: v for k, v in node.value if k.id == "scalar" and isinstance(k.value, str)}
+    """The nodes of a mapping's values by their keys, those of mappings that it merges (`<<`) included."""
+    found: dict[str, Any] = {}
+    for key, value in node.value:
+        if key.id == "scalar" and key.value == "<<":
+            for merged in value.value if value.id == "sequence" else [value]:
+                if merged.id == "mapping" and merged is not node:
+                    found = {**_own(merged), **found}
+    return {**found, **_own(node)}
+
+
+def _own(node: Any) -> dict[str, Any]:
+    return {
+        k.value: v
+        for k, v in node.value
+        if k.id == "scalar" and isinstance(k.value, str) and k.value != "<<"
+    }
 
 
 def _flag(key: str) -> str:
@@ -174,8 +190,10 @@ class _Walk:
 
     def settings(self, entries: dict[str, Any], around: _Around) -> Iterator[Item]:
         """The launch that a mapping below an engine's name gives, its keys being flags without their dashes."""
-        words = tuple(_settings(self.document, entries)) if around.engine else ()
-        if words and engine_of_flags(words) == around.engine:
+        if around.engine is None:
+            return
+        words = tuple(_settings(self.document, entries))
+        if are_settings_of(around.engine, words):
             image = around.image or self.image
             line = words[0].line or 1
             yield Command(self.document.source, line, words, "", around.engine, image=image)
@@ -227,8 +245,19 @@ class _Walk:
     def scalar(self, node: Any) -> Iterator[Item]:
         """A text that holds shell commands or is a configuration file of the engine; a single word is neither."""
         if any(c.isspace() for c in str(node.value).strip()):
+            if node.style == "|" and FENCE.search(str(node.value)):
+                yield from self.page(node)
+                return
             yield from self.shell(node)
             yield from self.file(node)
+
+    def page(self, node: Any) -> Iterator[Item]:
+        """The commands of a text that is a Markdown page."""
+        from generators.launch.formats.markdown import Markdown
+
+        line = self.document.lines.of(node.start_mark.index) + 1
+        part = Document(self.document.source, str(node.value), line, is_prose=True)
+        yield from unplaced(Markdown().items(part))
 
     def file(self, node: Any) -> Iterator[Item]:
         """The launch that a configuration file of the engine gives, as the files of a Kubernetes ConfigMap stand."""

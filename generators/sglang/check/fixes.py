@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from generators.cases.codes import Flags
 from generators.launch.launch import Launch
 from generators.sglang.check.conditions import mixes
+from generators.sglang.launch import options
+from generators.sglang.launch.flag_classes import meant_by
 from generators.sglang.launch.flags import LARGEST, spelling_of
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
@@ -121,6 +123,18 @@ def cost(flags: Flags) -> str | None:
         for flag, value in flags.items()
     )
     return "; ".join(text for text in found if text) or None
+
+
+def renamed(design: Design, launch: Launch) -> list[Flags]:
+    """Flags that are gone under the names that the release has for them, alone and with other strategies."""
+    new: dict[str, str | None] = {}
+    for spelling, values in launch.facts.contested:
+        to = options.successor(spelling, design.release)
+        if to is not None and not meant_by(spelling, design.release):
+            new[to] = values[0] if values else ""
+    if not new:
+        return []
+    return [new, *_pairs([new], _strategies(launch.configuration))]
 
 
 def intervals(design: Design, launch: Launch) -> list[Flags]:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from generators.check.findings import Remark
 from generators.launch.launch import Launch
 from generators.sglang import codes
-from generators.sglang.launch.flag_classes import lifetimes, meant_by
+from generators.sglang.launch import options
+from generators.sglang.launch.flag_classes import meant_by
 from generators.sglang.launch.flags import spelling_of
 from generators.sglang.launch.models import possible_chunks
 from generators.sglang.launch.resolve import Beyond
 from spec.engine import Guard
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import RELEASES, Design
+from spec.sglang.releases import Design
 
 
 def refused_by(design: Design, c: Configuration) -> list[Guard]:
@@ -24,6 +25,7 @@ def refused_by(design: Design, c: Configuration) -> list[Guard]:
 
 def refusals(design: Design, launch: Launch) -> Iterator[Remark]:
     """Why the release refuses to start with a launch, if it does."""
+    yield from _refused_words(design, launch)
     if launch.unmodelled or not _is_served(design, launch):
         return
     for guard in refused_by(design, launch.configuration):
@@ -96,28 +98,19 @@ def concerned(launch: Launch, beyond: Beyond) -> list[str]:
     return [p for p in beyond.producers if p != "verify" or launch.configuration.speculates]
 
 
-def _unknown_flags(design: Design, launch: Launch) -> Iterator[Remark]:
-    """The flags that the release refuses because it has none, or more than one, that they stand for."""
-    for spelling in launch.facts.contested:
-        meant = meant_by(spelling, design.release)
-        if len(meant) == 1:
-            continue
-        if meant:
-            why = f"has several flags that begin with {spelling} ({', '.join(meant)})"
-        elif spelling in lifetimes():
-            first, last = lifetimes()[spelling]
-            is_gone = RELEASES.index(last) < RELEASES.index(design.release)
-            known = f"{last} is the last" if is_gone else f"{first} is the first"
-            why = f"has no flag {spelling} ({known} release that has it)"
-        else:
-            why = f"has no flag {spelling}"
-        message = f"SGLang {design.release} {why}, and does not start with it"
-        yield Remark(codes.MISSPELT, message, about=(spelling,))
+def _refused_words(design: Design, launch: Launch) -> Iterator[Remark]:
+    """The flags that the release's parser refuses, by their names or their values."""
+    for spelling, values in launch.facts.contested:
+        why = options.objection(spelling, values, design.release)
+        if why is not None:
+            is_known = len(meant_by(spelling, design.release)) == 1
+            code = codes.REJECTED if is_known else codes.MISSPELT
+            message = f"SGLang {design.release} {why}, and does not start with it"
+            yield Remark(code, message, about=(spelling,))
 
 
 def remarks(design: Design, launch: Launch, broken: Collection[str]) -> Iterator[Remark]:
-    """The flags that a release does not have, those that reach what no rule models, and the producers that they concern."""
-    yield from _unknown_flags(design, launch)
+    """The flags that reach what no rule models, and the producers that they concern."""
     for beyond in () if launch.unmodelled else launch.facts.beyond:
         left = [p for p in concerned(launch, beyond) if p not in broken]
         if left:

@@ -23,6 +23,7 @@ class _Launching(Launching):
     settable = resolve.SETTABLE
     value_of = staticmethod(resolve.value_of)
     field_of = staticmethod(flags.field_of)
+    has_flag = staticmethod(flags.has_flag)
     is_its_own = staticmethod(flags.is_sglang_only)
     only_flags = staticmethod(flags.only_flags)
     resolve = staticmethod(resolve.resolve)

@@ -59,11 +59,12 @@ class Beyond:
 class Facts:
     """What a launch of SGLang has beside its configuration.
 
-    `model`: what is known of its model; `hybrid`: whether that has recurrent layers, None where it is not known; `assumed`:
-    why it is taken for one that has, where nothing says so; `names_a_model`: whether the launch names one; `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy
-    for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not modelled;
-    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags that not every
-    modelled release takes for one of its own; `unknown`: the fields whose values only the running command knows.
+    `model`: what is known of its model; `hybrid`: whether that has recurrent layers, None where it is not known;
+    `assumed`: why it is taken for one that has, where nothing says so; `names_a_model`: whether the launch names one;
+    `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy for a reason that stands in the
+    model or in another flag; `beyond`: its flags that reach what is not modelled;
+    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags, with their values,
+    that not every modelled release accepts; `unknown`: the fields whose values only the running command knows.
     """
 
     model: ModelFacts
@@ -74,7 +75,7 @@ class Facts:
     refused: str | None
     beyond: tuple[Beyond, ...]
     sessions: bool
-    contested: tuple[str, ...] = ()
+    contested: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -292,7 +293,9 @@ def resolve(
     flags = read_flags(words)
     path, served, named = _model_named(words, flags)
     facts = facts_of_model(path, config, served)
-    hybrid, assumed = _hybrid(flags, facts, given, named)
+    # Nothing in a list of flags alone starts the engine: it may be for any model.
+    only_flags = any(word.text.startswith("-") for word in words[:1])
+    hybrid, assumed = _hybrid(flags, facts, given, named or only_flags)
     values = _Values(flags, facts, given)
     page = values.page()
     # Pipeline parallelism turns the overlap scheduler off once the strategy is chosen.

@@ -80,7 +80,7 @@ def test_each_format_gives_the_words_of_the_launch(name):
 FLAGS_ONLY = {
     "a.flags": "# x\n--page-size 64\n--dcp-size=8\n",
     "server.txt": "--page-size 64 --dcp-size=8\n",
-    "args.py": 'other_args=["--page-size", "64", "--dcp-size", "8"]\n',
+    "args.py": 'other_args=["--page-size", "64", "--dcp-size", "8", "--tp-size", "8"]\n',
     "Dockerfile": 'FROM lmsysorg/sglang\nCMD ["--page-size", "64", "--dcp-size", "8"]\n',
     "args.yaml": "args:\n  - --page-size\n  - '64'\n  - --dcp-size=8\n",
     "config.yaml": "page-size: 64\ndcp_size: 8\ntrust-remote-code: true\n",
