@@ -41,7 +41,7 @@ class Finding:
     """One thing to report about a launch.
 
     `about`: the fields whose flags it stands at; `upgrade`: the release under which the launch is safe, with the flags that
-    it takes there; those are none where flags make it safe in its own as well. `fix`: the mildest flags that make it safe
+    it takes there. `fix`: the mildest flags that make it safe
     in its own; `alternatives`: further ones, each with other flags.
     """
 

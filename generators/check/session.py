@@ -41,8 +41,6 @@ class Judging:
         if design is not None and self._is_mended(design, launch, bare, source):
             fixes = self._fixes(design, launch, bare)
             upgrade = self._upgrade(design, launch)
-            if fixes and upgrade and upgrade["flags"]:
-                upgrade = None
         placed = [_placed(f, design, launch, source, line, fixes, upgrade) for f in bare.findings]
         notes = [
             Finding(
@@ -101,7 +99,7 @@ class Judging:
         unproved = None
         found: list[dict[str, Any]] = []
         for flags in _candidates(design, launch, judgement):
-            if any(set(other["flags"]) <= set(flags) for other in found):
+            if any(_says_no_more(flags, other["flags"]) for other in found):
                 continue
             again = self._bare(design, launch.with_flags(flags), alone=False)
             cost = engines.engine_of(design).check.cost(flags)
@@ -112,6 +110,11 @@ class Judging:
             elif unproved is None and _only_unproved(again):
                 unproved = {"flags": dict(flags), "safe": False, "cost": cost}
         return found or ([unproved] if unproved else [])
+
+
+def _says_no_more(flags: Flags, other: Flags) -> bool:
+    """Whether a change is another value of the flags of an earlier one, or holds it whole."""
+    return set(flags) == set(other) or other.items() <= flags.items()
 
 
 def _may_be_mended(finding: Finding) -> bool:

@@ -205,12 +205,16 @@ def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> 
         apart = finding.line is not None and finding.line != judgement.line
         check.print_finding(output, finding, placed=apart)
     check.print_advice(output, mine)
-    if upgrade := next((f.upgrade for f in mine if f.upgrade), None):
+    upgrade = next((f.upgrade for f in mine if f.upgrade), None)
+    mended = next((f for f in mine if f.fix), None)
+    if upgrade is not None and (mended is None or not upgrade["flags"]):
         check.print_upgrade(output, upgrade)
-    if mended := next((f for f in mine if f.fix), None):
-        check.print_fix(output, mended.fix or {})
+    if mended is not None and mended.fix is not None:
+        check.print_fix(output, mended.fix)
         for other in mended.alternatives:
             check.print_fix(output, other, is_further=True)
+        if upgrade is not None and upgrade["flags"]:
+            check.print_upgrade(output, upgrade, is_further=True)
 
 
 def _fix(

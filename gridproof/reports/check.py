@@ -133,10 +133,11 @@ def print_fix(output: Output, fix: dict[str, Any], *, is_further: bool = False) 
         output.line(f"    its cost: {fix['cost']}")
 
 
-def print_upgrade(output: Output, upgrade: dict[str, Any]) -> None:
-    """The release under which the launch is safe where no flags make it so, with the flags it takes."""
+def print_upgrade(output: Output, upgrade: dict[str, Any], *, is_further: bool = False) -> None:
+    """The release under which the launch is safe, with the flags it takes."""
+    word = "or" if is_further else "fix"
     flags = shown_flags(upgrade["flags"])
-    output.line(f"  fix (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
+    output.line(f"  {word} (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
 
 
 def shown_flags(flags: Mapping[str, str | None]) -> str:

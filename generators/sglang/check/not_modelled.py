@@ -15,7 +15,7 @@ from generators.sglang.launch.models import possible_chunks
 from generators.sglang.launch.resolve import Beyond
 from spec.engine import Guard
 from spec.sglang.configuration import Configuration
-from spec.sglang.releases import Design
+from spec.sglang.releases import RELEASES, Design
 
 
 def refused_by(design: Design, c: Configuration) -> list[Guard]:
