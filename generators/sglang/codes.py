@@ -83,6 +83,15 @@ NOT_MODELLED = replace(
         "mamba_radix_cache_strategy",
     ),
 )
+ASSUMED = replace(
+    common.ASSUMED,
+    example=_example(
+        "0.5.23",
+        "sglang serve --model-path some/model --mamba-track-interval 128",
+        f"{_SERVE} --mamba-track-interval 128",
+    ),
+    about=("model_path",),
+)
 ROUNDED_UP = Code(
     "GP004",
     "interval-rounded-up",

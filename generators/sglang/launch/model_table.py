@@ -139,8 +139,9 @@ def _chunk_of(node: ast.ClassDef, tree: ast.Module) -> int | None:
                     if isinstance(default, ast.Constant) and isinstance(default.value, int):
                         return default.value
                     named = _assigned(tree, "DEFAULT_MAMBA_CHUNK_SIZE")
-                    if named and isinstance(named[0], ast.Constant):
-                        return int(named[0].value)
+                    for value in named:
+                        if isinstance(value, ast.Constant) and isinstance(value.value, int):
+                            return value.value
     return None
 
 
