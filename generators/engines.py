@@ -218,6 +218,26 @@ class Checking(Protocol):
         """Why no rule says what the release does with a launch; None where the rules do."""
         return launch.unmodelled
 
+    def assumed(self, launch: Launch) -> str | None:
+        """What a launch is judged by though nothing says so, as a clause; None where nothing is assumed."""
+        return None
+
+    def alternatives(self, launch: Launch) -> Iterable[tuple[str, Launch]]:
+        """A launch with each other value that something assumed may have, and that value in words."""
+        return ()
+
+    def may_be_mended(self, launch: Launch, *, in_a_file: bool) -> bool:
+        """Whether flags may be offered for a launch that needs other ones; `in_a_file`: it stands in a file."""
+        return True
+
+    def cost(self, flags: Mapping[str, str | None]) -> str | None:
+        """What changing these flags costs, as a clause; None where nothing is known."""
+        return None
+
+    def model(self, launch: Launch) -> dict[str, Any] | None:
+        """What is known of the model of a launch: `architecture`, `recurrent` (None: not known), `read_from`."""
+        return None
+
     def keeps_checkpoints(self, launch: Launch) -> bool:
         """Whether a launch keeps any checkpoints, so that a known fault can be one of it."""
         return True

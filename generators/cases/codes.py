@@ -51,7 +51,8 @@ class Code:
     """A finding code; two entries of the same id are the same code.
 
     Texts: `means`: what happens, a clause; `why`: what it costs and how it comes about; `remedy`: what to do, the
-    mildest first, with its cost; `upstream`: pages of the engine's own changes.  `theorem`: the one that excludes it in
+    mildest first, with its cost; `symptom`: what is seen of it; `not_explained`: what is no sign of it; `afterwards`: what
+    to do about what it has left behind; `upstream`: pages of the engine's own changes.  `theorem`: the one that excludes it in
     a right design.  `severity`: note, warning or error.
 
     What `check` reads: `producer`: the producer of checkpoints that is wrong; `about`: the fields whose flags a
@@ -66,6 +67,9 @@ class Code:
     severity: str = "error"
     why: str = ""
     remedy: str | None = None
+    symptom: str | None = None
+    not_explained: str | None = None
+    afterwards: str | None = None
     example: Example | None = None
     upstream: tuple[str, ...] = ()
     theorem: str | None = None
@@ -108,6 +112,15 @@ NOT_MODELLED = Code(
     severity="note",
     why="The verdict covers nothing that is named here; that is no approval.",
 )
+ASSUMED = Code(
+    "GP008",
+    "assumed-model",
+    "the verdict rests on something about the model that neither the launch nor a table gives",
+    severity="note",
+    why="For a model without recurrent layers nothing of the verdict holds, and the flags of a fix can keep its server from "
+    "starting; so no fix is offered where the model is assumed.",
+    remedy="name the model's config.json with --config, or give what is known of it with --set",
+)
 REFUSED_THOUGH_VALID = Code(
     "GP006",
     "refused-though-valid",
@@ -132,9 +145,8 @@ MISSPELT = Code(
     "GP012",
     "misspelt",
     "the engine has no flag of this name",
-    severity="warning",
     why="The engine refuses the flag at start-up, or the setting that was meant is not the one in force.",
-    remedy="spell the flag as the engine does",
+    remedy="spell the flag as this release does, or leave it out",
 )
 GIVEN_TWICE = Code(
     "GP013",
@@ -156,6 +168,7 @@ COMMON = (
     REJECTED,
     INERT,
     NOT_MODELLED,
+    ASSUMED,
     REFUSED_THOUGH_VALID,
     MALFORMED,
     UNRESOLVED,

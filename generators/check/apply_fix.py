@@ -62,6 +62,8 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
             added += _inserted(target.command.style, text, last.span, flag, value)
         elif (edit := _replacing(setting, value, text)) is not None:
             found.append(edit)
+            if setting.spelling != flag and (named := _renaming(setting, flag, text)) is not None:
+                found.append(named)
         else:
             return None
     if added:
@@ -90,6 +92,14 @@ def _replacing(setting: Setting, value: str, text: str) -> Edit | None:
     old = str(setting.value)
     at = text.rfind(old, start, end)
     return Edit(at, at + len(old), value) if at >= 0 else None
+
+
+def _renaming(setting: Setting, flag: str, text: str) -> Edit | None:
+    """The change of a flag's spelling inside the word that holds it."""
+    if setting.flag.span is None:
+        return None
+    at = text.find(setting.spelling, *setting.flag.span)
+    return Edit(at, at + len(setting.spelling), flag) if at >= 0 else None
 
 
 def _inserted(style: str, text: str, span: tuple[int, int], flag: str, value: str) -> str:

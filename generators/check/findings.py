@@ -40,8 +40,9 @@ class Waived:
 class Finding:
     """One thing to report about a launch.
 
-    `about`: the fields whose flags it stands at; `upgrade`: the release and the flags under which the launch is safe
-    where no flags make it so in its own.
+    `about`: the fields whose flags it stands at; `upgrade`: the release under which the launch is safe, with the flags that
+    it takes there. `fix`: the mildest flags that make it safe
+    in its own; `alternatives`: further ones, each with other flags.
     """
 
     code: Code
@@ -57,6 +58,7 @@ class Finding:
     waived: Waived | None = None
     about: tuple[str, ...] = ()
     upgrade: dict[str, Any] | None = None
+    alternatives: tuple[dict[str, Any], ...] = ()
 
     @property
     def trace(self) -> str | None:
@@ -77,12 +79,16 @@ class Finding:
             "message": self.message,
             "fix": self.fix,
             "upgrade": self.upgrade,
+            "alternatives": list(self.alternatives),
             "source": self.source,
             "line": self.line,
             "column": self.column,
             "affected": self.affected,
             "trace": self.trace,
             "accepted": self.code.remedy,
+            "symptom": self.code.symptom,
+            "not_explained": self.code.not_explained,
+            "afterwards": self.code.afterwards,
             "upstream": list(self.code.upstream),
         }
 
@@ -125,7 +131,7 @@ class Judgement:
 
     `configuration`: field by field, empty where the engine is not modelled; `theorems`: what the safe producers rest
     on; `shown_alone`: whether the solver showed the safety of this one configuration; `orders`: the search of orders of
-    events that the verdict rests on.
+    events that the verdict rests on; `model`: what is known of the model, as in `generators.engines.Checking.model`.
     """
 
     source: str
@@ -143,6 +149,7 @@ class Judgement:
     shown_alone: bool = False
     orders: OrdersSearched | None = None
     line: int | None = None
+    model: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
@@ -162,6 +169,7 @@ class Judgement:
             "theorems": list(self.theorems),
             "shown_alone": self.shown_alone,
             "orders": orders,
+            "model": self.model,
         }
 
 

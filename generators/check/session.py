@@ -11,11 +11,13 @@ from generators import engines
 from generators.cases.codes import Flags, code_named
 from generators.cases.file_format import Case
 from generators.check.findings import Finding, Judgement
+from generators.check.sources import COMMAND
 from generators.check.verdict import judge
 from generators.launch.launch import Launch
 from spec.engine import engine_of
 
 _MENDED = ("unsafe", "rejected", "inert")
+_MOST_FIXES = 2
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Judging:
 
     context_length: int | None = None
     known: dict[Any, Judgement] = field(default_factory=dict)
-    fixes: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
+    fixes: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
     upgrades: dict[Any, dict[str, Any] | None] = field(default_factory=dict)
     orders: dict[Any, Any] = field(default_factory=dict)
 
@@ -34,14 +36,16 @@ class Judging:
         `design`: None where the launch's engine is not modelled.
         """
         bare = self._bare(design, launch, alone=True)
-        fix = upgrade = None
-        if design is not None and bare.verdict in _MENDED and launch.words:
-            fix = self._fix(design, launch, bare)
-            upgrade = None if fix else self._upgrade(design, launch)
-        placed = [_placed(f, design, launch, source, line, fix, upgrade) for f in bare.findings]
+        fixes: list[dict[str, Any]] = []
+        upgrade = None
+        if design is not None and self._is_mended(design, launch, bare, source):
+            fixes = self._fixes(design, launch, bare)
+            upgrade = self._upgrade(design, launch)
+        placed = [_placed(f, design, launch, source, line, fixes, upgrade) for f in bare.findings]
         notes = [
             Finding(
-                *(note.code, note.code.severity, bare.engine, note.message, source),
+                *(note.code, note.severity or note.code.severity),
+                *(bare.engine, note.message, source),
                 note.word.line or line,
                 column=note.word.column,
             )
@@ -57,15 +61,22 @@ class Judging:
             )
         return self.known[key]
 
-    def _fix(self, design: Any, launch: Launch, judgement: Judgement) -> dict[str, Any] | None:
-        """The nearest flags under which the release is safe; `safe` where theorems say so of every producer judged."""
+    def _is_mended(self, design: Any, launch: Launch, judgement: Judgement, source: str) -> bool:
+        """Whether flags or a release are looked for under which a launch is safe."""
+        if judgement.verdict not in _MENDED or not launch.words:
+            return False
+        checking = engines.engine_of(design).check
+        return checking.may_be_mended(launch, in_a_file=source != COMMAND)
+
+    def _fixes(self, design: Any, launch: Launch, judgement: Judgement) -> list[dict[str, Any]]:
+        """The flags under which the release is safe, the mildest first; `safe` where theorems say so of every producer judged."""
         key = (design.name, launch.words)
         if key not in self.fixes:
-            self.fixes[key] = self._search_fix(design, launch, judgement)
+            self.fixes[key] = self._search_fixes(design, launch, judgement)
         return self.fixes[key]
 
     def _upgrade(self, design: Any, launch: Launch) -> dict[str, Any] | None:
-        """The newest release and the nearest flags under which it is safe, for a launch that has none in its own."""
+        """The newest release and the mildest flags under which it is safe."""
         engine = engine_of(design)
         newest = engine.released(engine.newest)
         if design.name == newest.name or design.name != engine.released(design.release).name:
@@ -74,24 +85,36 @@ class Judging:
             there = self._bare(newest, launch, alone=False)
             flags: Any = {} if there.verdict == "safe" else None
             if flags is None and there.verdict in _MENDED:
-                fix = self._fix(newest, launch, there)
+                fix = next(iter(self._fixes(newest, launch, there)), None)
                 flags = fix["flags"] if fix and fix["safe"] else None
             name = engine.requirement(newest.release)
             found = None if flags is None else {"engine": name, "flags": flags}
             self.upgrades[launch.words] = found
         return self.upgrades[launch.words]
 
-    def _search_fix(
+    def _search_fixes(
         self, design: Any, launch: Launch, judgement: Judgement
-    ) -> dict[str, Any] | None:
+    ) -> list[dict[str, Any]]:
+        """The first change that is safe, then others of other flags; one that is not proved where none is."""
         unproved = None
+        found: list[dict[str, Any]] = []
         for flags in _candidates(design, launch, judgement):
+            if any(_says_no_more(flags, other["flags"]) for other in found):
+                continue
             again = self._bare(design, launch.with_flags(flags), alone=False)
+            cost = engines.engine_of(design).check.cost(flags)
             if again.verdict == "safe":
-                return {"flags": dict(flags), "safe": True}
-            if unproved is None and _only_unproved(again):
-                unproved = {"flags": dict(flags), "safe": False}
-        return unproved
+                found.append({"flags": dict(flags), "safe": True, "cost": cost})
+                if len(found) == _MOST_FIXES:
+                    break
+            elif unproved is None and _only_unproved(again):
+                unproved = {"flags": dict(flags), "safe": False, "cost": cost}
+        return found or ([unproved] if unproved else [])
+
+
+def _says_no_more(flags: Flags, other: Flags) -> bool:
+    """Whether a change is another value of the flags of an earlier one, or holds it whole."""
+    return set(flags) == set(other) or other.items() <= flags.items()
 
 
 def _may_be_mended(finding: Finding) -> bool:
@@ -113,7 +136,7 @@ def _placed(
     launch: Launch,
     source: str,
     line: int | None,
-    fix: dict[str, Any] | None,
+    fixes: list[dict[str, Any]],
     upgrade: dict[str, Any] | None,
 ) -> Finding:
     """A finding at the line of its flag, with its reach and, where it may be mended, its fix."""
@@ -127,7 +150,8 @@ def _placed(
         source=source,
         line=place.line if place and place.line else line,
         column=place.column if place else None,
-        fix=fix if mended else None,
+        fix=fixes[0] if mended and fixes else None,
+        alternatives=tuple(fixes[1:]) if mended else (),
         upgrade=upgrade if mended else None,
         affected=reach,
     )

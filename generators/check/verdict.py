@@ -31,6 +31,48 @@ def judge(
     """
     if design is None or launch.engine != design.engine:
         return _of_another_engine(launch, source)
+    checking = engines.engine_of(design).check
+    judgement = _by_what_is_taken(design, launch, source, context_length, alone, orders)
+    is_judged = judgement.verdict != "not_modelled"
+    if judgement.verdict == "safe":
+        for words, other in checking.alternatives(launch):
+            further = _by_what_is_taken(design, other, source, context_length, alone, orders)
+            if further.verdict != "safe":
+                judgement = _open(judgement, words, further)
+                break
+    if is_judged and (assumed := checking.assumed(launch)) is not None:
+        # What a verdict rests on without being given stands before all that follows from it.
+        first = _with(replace(judgement, findings=()), (Remark(codes.ASSUMED, assumed),))
+        judgement = replace(judgement, findings=(*first.findings, *judgement.findings))
+    return judgement
+
+
+def _open(judgement: Judgement, words: str, other: Judgement) -> Judgement:
+    """A safe judgement as one that says nothing, because with another value of what is assumed it is not safe."""
+    found = ", ".join(dict.fromkeys(f.code.id for f in other.findings if f.severity != "note"))
+    message = (
+        f"not checked: with what is assumed this launch is safe, but with {words} it is {other.verdict}"
+        + (f" ({found})" if found else "")
+    )
+    producers = {
+        name: verdict if other.producers.get(name) == verdict else "not_modelled"
+        for name, verdict in judgement.producers.items()
+    }
+    bare = replace(judgement, verdict="not_modelled", producers=producers, theorems=())
+    return _with(
+        replace(bare, shown_alone=False, orders=None), (Remark(codes.NOT_MODELLED, message),)
+    )
+
+
+def _by_what_is_taken(
+    design: Any,
+    launch: Launch,
+    source: str,
+    context_length: int | None,
+    alone: bool,
+    orders: dict[Any, Any] | None,
+) -> Judgement:
+    """The judgement of a launch with the values that it has, whether given or assumed."""
     checking, model = engines.engine_of(design).check, engine_of(design)
     bare = Judgement(
         source,
@@ -40,6 +82,7 @@ def judge(
         launch.sources,
         model.geometry(design, launch.configuration),
         dict.fromkeys(checking.producers(launch), "not_modelled"),
+        model=checking.model(launch),
     )
     if refusals := tuple(checking.refusals(design, launch)):
         rejected = _with(replace(bare, verdict="rejected"), refusals)

@@ -44,20 +44,30 @@ class Setting:
             yield one
             one = one.before
 
-    def holding(self, value: str) -> Word:
-        """The word that holds the value, with another one."""
+    @property
+    def spelling(self) -> str:
+        """The flag as it is spelled."""
+        return self.flag.text.partition("=")[0]
+
+    def named(self, flag: str) -> Word:
+        """The word of the flag, with another spelling."""
+        return replace(self.flag, text=flag + self.flag.text[len(self.spelling) :])
+
+    def holding(self, value: str, flag: str) -> Word:
+        """The word that holds the value, with another one; `flag`: its flag's spelling."""
         if self.holder is not self.flag:
             return replace(self.holder, text=value)
-        return replace(self.flag, text=f"{self.flag.text.partition('=')[0]}={value}")
+        return replace(self.flag, text=f"{flag}={value}")
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something to report about the words of a launch, and the word it is about."""
+    """Something to report about the words of a launch, and the word it is about; `severity`: None for that of the code."""
 
     code: Code
     message: str
     word: Word
+    severity: str | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,11 @@ class Launch:
             elif setting is None:
                 words += [Word(flag), Word(value)] if value else [Word(flag)]
             else:
-                words = [w if w is not setting.holder else setting.holding(value) for w in words]
+                new = {
+                    id(setting.flag): setting.named(flag),
+                    id(setting.holder): setting.holding(value, flag),
+                }
+                words = [new.get(id(word), word) for word in words]
         return words
 
     def with_flags(self, flags: Flags) -> Launch:

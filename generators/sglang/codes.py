@@ -26,6 +26,22 @@ _FROM_22_OR_LAZY = (
     "use a release from 0.5.22 on; before it --mamba-radix-cache-strategy extra_buffer_lazy keeps the labels right, but "
     "no flags keep the slots right as well while a verify has more than one token (GP401)"
 )
+# What is seen of a wrong state, what it is no sign of, and what to do about those that are cached: of every finding of one.
+_SILENT = (
+    "nothing is logged and no request fails: an answer to a prompt whose beginning is cached is that to a slightly "
+    "different text, as if some of its tokens were missing or stood there twice; the same prompt sent to an empty cache "
+    "is answered rightly"
+)
+_NO_SIGN = (
+    "cache misses and low hit rates, a server that stops, NaN, wrong output for prompts of which nothing was cached, or "
+    "output that differs from run to run within rounding: look for another cause of those"
+)
+_CACHED = (
+    "wrong states stay in the cache until they are evicted, and more requests inherit one than are handed it, as a request "
+    "that resumes from it caches states that follow from it: flush the cache (POST /flush_cache, which an idle server "
+    "accepts) or restart the server once the launch is mended, and with a storage backend clear that as well "
+    "(POST /hicache/storage-backend/clear)"
+)
 
 
 def _example(release: str, launch: str, instead: str) -> Example:
@@ -66,6 +82,15 @@ NOT_MODELLED = replace(
         "disaggregation_mode",
         "mamba_radix_cache_strategy",
     ),
+)
+ASSUMED = replace(
+    common.ASSUMED,
+    example=_example(
+        "0.5.23",
+        "sglang serve --model-path some/model --mamba-track-interval 128",
+        f"{_SERVE} --mamba-track-interval 128",
+    ),
+    about=("model_path",),
 )
 ROUNDED_UP = Code(
     "GP004",
@@ -145,6 +170,7 @@ MISSPELT = replace(
         f"{_SERVE} --mamba-track-intervall 64",
         f"{_SERVE} --mamba-track-interval 64",
     ),
+    fixes=fixes.renamed,
 )
 GIVEN_TWICE = replace(
     common.GIVEN_TWICE,
@@ -163,6 +189,9 @@ DECODE_GRID = Code(
     "and nothing reports it. Under DCP the tree's page is the page of one rank times the ranks, and up to 0.5.18 "
     "decode takes a checkpoint at every multiple of the interval all the same.",
     remedy=_WHOLE_INTERVAL,
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.18",
         f"{_WIDE} {_WHOLE}",
@@ -181,6 +210,9 @@ VERIFY_GRID = Code(
     "checkpoints of a verify are stored under the wrong prefix: it saves them at lengths that have no node in the radix tree",
     why="As for decode (GP101): the next request that hits the prefix runs on the state of another length.",
     remedy=_WHOLE_INTERVAL,
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.18",
         f"{_WIDE} --speculative-algorithm EAGLE --speculative-num-draft-tokens 4 {_WHOLE}",
@@ -199,6 +231,9 @@ VERIFY_STEP = Code(
     "a verify saves the state of another draft step than the one at the length it records",
     why="The state that the next request resumes from is off by some draft tokens; the output of this request is right.",
     remedy="save the state after draft step depth - start - 1, as every modelled release does",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     theorem="the_saved_verify_step_has_consumed_exactly_the_recorded_depth",
     producer="verify",
     fixes=fixes.intervals,
@@ -209,6 +244,9 @@ DECODE_STATE = Code(
     "a decode step saves a state that has consumed more or fewer tokens than the length it records",
     why="The state that the next request resumes from lacks tokens of its prefix, or has seen some twice.",
     remedy="save the state after the step's own token, as every modelled release does",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     theorem="decode_checkpoint_lands_on_a_node",
     producer="decode",
     fixes=fixes.intervals,
@@ -223,6 +261,9 @@ EXTEND_PREFIX = Code(
     "short between two pieces; up to 0.5.20 DCP widens the tree's page and pieces end on the page of one rank.",
     remedy="where --enable-mixed-chunk is given, leave it out (decode steps then wait for a piece of a prompt); else set a "
     "page of one token, or under DCP use a release from 0.5.21 on",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example("0.5.23", f"{_SERVE} --page-size 64 --enable-mixed-chunk", _SERVE),
     upstream=_pulls(39115),
     theorem="an_extend_under_dcp_lands_on_a_node",
@@ -238,6 +279,9 @@ EXTEND_GRID = Code(
     why="Every prompt that ends off the tree page can leave such a state; the next request that hits it computes some "
     "tokens twice.",
     remedy="use a tree page that divides the cache chunk (no DCP), or a release from 0.5.18 on",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example("0.5.17", _WIDE, f"{_SERVE} --page-size 64 {_WHOLE}"),
     upstream=_pulls(34808),
     theorem="an_extend_under_dcp_lands_on_a_node",
@@ -253,6 +297,9 @@ EXTEND_ROW = Code(
     why="The state of an earlier row is stored under a longer prefix; the next request that hits it skips the tokens "
     "between.",
     remedy="set a page no larger than the model's chunk, or use a release from 0.5.19 on",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.18",
         f"{_SERVE} --page-size 128 {_WHOLE}",
@@ -271,6 +318,8 @@ EXTEND_ASSERTION = Code(
     why="An assertion about an optional checkpoint takes the scheduler down, and every request with it.",
     remedy="set a page that is a multiple of the model's chunk, without --enable-mixed-chunk, so that every piece of "
     "a prompt ends on the cache chunk; or use a release from 0.5.19 on",
+    symptom="the log has an AssertionError of the scheduler, and every request that runs or waits ends with the server",
+    not_explained="wrong answers and cache misses of a server that runs on",
     example=_example(
         "0.5.18",
         f"{_SERVE} --tp-size 8 --dcp-size 8 --page-size 16",
@@ -291,6 +340,9 @@ EXTEND_CHUNK = Code(
     "that has consumed 256; the next request that hits it skips the tokens between.",
     remedy="use a config.json whose top level holds the same mamba_chunk_size as its text config, or --disable-radix-cache "
     "(nothing is reused then)",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.23",
         "sglang serve --model-path nvidia/Nemotron-Omni",
@@ -315,6 +367,9 @@ EXTEND_MIXED = Code(
     why="The next request that hits the cache resumes from memory that nothing was written to for it; nothing reports it. "
     "It takes --enable-mixed-chunk and one request that decodes beside a prompt.",
     remedy="leave out --enable-mixed-chunk (decode steps then wait for a piece of a prompt), or use release 0.5.23",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example("0.5.22", f"{_SERVE} --enable-mixed-chunk", _SERVE),
     producer="extend",
     about=("enable_mixed_chunk",),
@@ -333,6 +388,9 @@ FLUSH = Code(
     "a decode checkpoint lacks its last tokens: it is taken at a step that does not flush them",
     why="The tokens that were pending when the checkpoint was taken are missing from it.",
     remedy="keep the checkpoint grid a multiple of the interval, as every modelled release does",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     theorem="every_snapshot_step_is_a_flush_step",
     producer="flush",
     about=_GRID,
@@ -363,10 +421,12 @@ SLOT_OVERWRITTEN = Code(
     f"flags about 1 in {_TRAFFIC.one_in:,.0f} of the requests that pass a boundary in decode leaves such a state (an "
     f"interval of {_TRAFFIC.grid}, {_TRAFFIC.mean_steps:.0f} decode steps on average, {_TRAFFIC.nothing_ahead:.0%} of "
     "results processed with no further step launched; docs/found.md, 1, lists the other assumptions).",
-    remedy="without speculation use --mamba-radix-cache-strategy extra_buffer_lazy (from 0.5.22 on; it allocates slots "
-    "while requests run, so that a small --max-mamba-cache-size can run out: 'Can not alloc mamba cache') or "
-    "--disable-overlap-schedule (slower decode steps); with speculation use a release from 0.5.22 on, the overlap "
-    "scheduler, and an interval of at least twice the draft tokens",
+    remedy="no modelled release mends it with the default flags; without speculation use --mamba-radix-cache-strategy "
+    f"extra_buffer_lazy from 0.5.22 on ({fixes.LAZY_COST}), else --disable-overlap-schedule (slower decode steps); with "
+    "speculation use a release from 0.5.22 on, the overlap scheduler, and an interval of at least twice the draft tokens",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example("0.5.23", _SERVE, _LAZY),
     upstream=_pulls(29792, 33477),
     theorem="an_eager_finish_donates_the_state_of_its_label",
@@ -381,6 +441,9 @@ SLOT_LABEL = Code(
     why="The next request that hits the prefix resumes from the state of another length, or from memory that was never "
     "written.",
     remedy=_FROM_22_OR_LAZY,
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.21", _DRAFTS, f"{_DRAFTS} --mamba-radix-cache-strategy extra_buffer_lazy"
     ),
@@ -395,6 +458,9 @@ KEY_OVERSHOT = Code(
     "a state is inserted under a key that is shorter than what the state has consumed",
     why="The next request that hits the key computes the tokens between its end and the state's a second time.",
     remedy=_FROM_22_OR_LAZY,
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.21",
         f"{_LONG_DRAFTS} --disable-overlap-schedule",
@@ -411,6 +477,9 @@ NODE_DEPTH = Code(
     "a state is attached to the wrong node although a node of the right length exists or could be created",
     why="The next request is given a state of another length than the prefix that it matched.",
     remedy="cut the key to the length of the state, as every modelled release does",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     theorem="with_the_insert_guard_an_extend_is_inserted_at_its_recorded_depth",
     producer="extend",
     fixes=fixes.cuts,
@@ -422,6 +491,9 @@ TREE_STATE = Code(
     "wrong length",
     why="Every request that resumes from that node computes some tokens twice, or skips them.",
     remedy="keep to the rules of the tree that every modelled release has",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     theorem="a_split_leaves_the_state_on_the_node_of_its_depth",
     producer="extend",
     fixes=fixes.cuts,
@@ -474,6 +546,9 @@ HOST_LOAD = Code(
     "(read, not run). Up to 0.5.18 an assertion stops the scheduler instead.",
     remedy="use --hicache-write-policy write_through, which copies every cached state to the host, so that only loads "
     "that find no memory are left; or leave out --enable-hierarchical-cache (evicted prefixes are computed again)",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.23",
         f"{_LAZY} --enable-hierarchical-cache --hicache-write-policy write_back",
@@ -529,6 +604,9 @@ HOST_MATCH = Code(
     why="A request that waits for the storage backend goes on from 512 tokens with a state that has consumed 128. It "
     "takes a device prefix that is evicted while the request waits, so that the storage is asked a second time.",
     remedy="leave out --hicache-storage-backend (prefixes of other servers and earlier runs are computed again)",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example(
         "0.5.23",
         f"{_LAZY} --enable-hierarchical-cache --hicache-storage-backend file",
@@ -562,6 +640,9 @@ SESSION_STATE = Code(
     "for memory while its cached prefix is evicted is given another request's state.",
     remedy="leave out --enable-streaming-session, and session_params in requests (each turn sends its whole prompt, which the "
     "radix cache serves)",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example("0.5.23", f"{_LAZY} --enable-streaming-session", _LAZY),
     producer="sessions",
     about=("enable_streaming_session",),
@@ -589,6 +670,9 @@ RETRACTION_STATE = Code(
     "scheduler and a decode server that runs out of memory (read, not run).",
     remedy="give decode servers --disable-overlap-schedule (slower decode steps), or enough memory that no request is "
     "retracted",
+    symptom=_SILENT,
+    not_explained=_NO_SIGN,
+    afterwards=_CACHED,
     example=_example("0.5.23", f"{_SERVE} --disaggregation-mode decode", _SERVE),
     upstream=_pulls(39743),
     producer="transfer",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from generators.cases.codes import ASSUMED
 from generators.cases.file_format import text_of
 from generators.check import apply_fix, waivers
 from generators.check.findings import Finding, Judgement, findings_document
@@ -203,11 +204,17 @@ def _print_findings(output: Output, judgement: Judgement, waiting: set[int]) -> 
     for finding in mine:
         apart = finding.line is not None and finding.line != judgement.line
         check.print_finding(output, finding, placed=apart)
-    fix = next((f.fix for f in mine if f.fix), None)
-    if fix:
-        check.print_fix(output, fix)
-    elif upgrade := next((f.upgrade for f in mine if f.upgrade), None):
+    check.print_advice(output, mine)
+    upgrade = next((f.upgrade for f in mine if f.upgrade), None)
+    mended = next((f for f in mine if f.fix), None)
+    if upgrade is not None and (mended is None or not upgrade["flags"]):
         check.print_upgrade(output, upgrade)
+    if mended is not None and mended.fix is not None:
+        check.print_fix(output, mended.fix)
+        for other in mended.alternatives:
+            check.print_fix(output, other, is_further=True)
+        if upgrade is not None and upgrade["flags"]:
+            check.print_upgrade(output, upgrade, is_further=True)
 
 
 def _fix(
@@ -227,6 +234,8 @@ def _fix(
             if upgrade := next((f.upgrade for f in judgements[0].findings if f.upgrade), None):
                 shown = check.shown_flags(upgrade["flags"]) or "the same flags"
                 say(f"{where}: safe on {upgrade['engine']} with {shown}; nothing is changed")
+            elif any(f.code == ASSUMED for f in judgements[0].findings):
+                say(f"{where}: the model is assumed, so no flags are offered; nothing is changed")
             elif judgements[0].verdict in ("unsafe", "rejected", "inert"):
                 say(f"{where}: no fix is known that theorems cover; nothing is changed")
             continue

@@ -27,6 +27,11 @@ VERDICT_STYLE = {
     "not_modelled": "yellow",
     "safe": "green",
 }
+_ADVICE = {
+    "what is seen": "symptom",
+    "afterwards": "afterwards",
+    "this does not explain": "not_explained",
+}
 _SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
 SARIF_SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -50,9 +55,10 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
     head = Text(f"{where}  " if where else "").append(judgement.engine)
     head.append(f" ({release_from})" if release_from else "").append("  ")
     output.rich(head.append(judgement.verdict, VERDICT_STYLE[judgement.verdict]).append(but))
-    for line in _summary(judgement):
+    summary = list(_summary(judgement))
+    for line in summary:
         output.line(f"  {line}")
-    if judgement.producers:
+    if judgement.producers and summary:
         output.line("  " + ", ".join(f"{p}: {v}" for p, v in judgement.producers.items()))
     if judgement.verdict == "safe":
         output.line(f"  evidence: {'; '.join(_evidence(judgement))}")
@@ -109,16 +115,29 @@ def reach_of(finding: Finding) -> str:
     return "; ".join(parts)
 
 
-def print_fix(output: Output, fix: dict[str, Any]) -> None:
-    """The nearest flags under which the launch is safe."""
+def print_advice(output: Output, findings: Iterable[Finding]) -> None:
+    """What is seen of the errors and warnings of a launch, what they leave behind and do not explain, each once."""
+    waiting = [f for f in findings if f.severity != "note"]
+    for label, name in _ADVICE.items():
+        for text in dict.fromkeys(getattr(f.code, name) for f in waiting):
+            if text:
+                output.line(f"  {label}: {text}")
+
+
+def print_fix(output: Output, fix: dict[str, Any], *, is_further: bool = False) -> None:
+    """Flags under which the launch is safe, with what they cost."""
     safety = "safe" if fix["safe"] else "not proved safe"
-    output.line(f"  fix ({safety}): {shown_flags(fix['flags'])}")
+    word = "or" if is_further else "fix"
+    output.line(f"  {word} ({safety}): {shown_flags(fix['flags'])}")
+    if fix["cost"]:
+        output.line(f"    its cost: {fix['cost']}")
 
 
-def print_upgrade(output: Output, upgrade: dict[str, Any]) -> None:
-    """The release under which the launch is safe where no flags make it so, with the flags it takes."""
+def print_upgrade(output: Output, upgrade: dict[str, Any], *, is_further: bool = False) -> None:
+    """The release under which the launch is safe, with the flags it takes."""
+    word = "or" if is_further else "fix"
     flags = shown_flags(upgrade["flags"])
-    output.line(f"  fix (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
+    output.line(f"  {word} (safe): {upgrade['engine']}{' with ' if flags else ''}{flags}")
 
 
 def shown_flags(flags: Mapping[str, str | None]) -> str:

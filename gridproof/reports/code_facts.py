@@ -19,8 +19,14 @@ def facts(code: Code) -> Iterator[tuple[str, str]]:
     """A label and a text for each thing there is to know."""
     if code.why:
         yield "why it matters", code.why
+    if code.symptom:
+        yield "what is seen", f"{code.symptom}."
     if code.remedy:
         yield "what to do", f"{code.remedy}."
+    if code.afterwards:
+        yield "afterwards", f"{code.afterwards}."
+    if code.not_explained:
+        yield "this does not explain", f"{code.not_explained}."
     if code.theorem:
         yield "theorem", f"{code.theorem} (excludes it in a design that keeps to the rule)"
     if code.upstream:

@@ -16,6 +16,7 @@ from tests.gridproof.test_cli import valid
 
 KIMI = "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8"
 SYNCHRONOUS = f"{KIMI} --mamba-radix-cache-strategy extra_buffer --disable-overlap-schedule"
+MODEL = "--model-path Qwen/Qwen3-Next-80B-A3B-Instruct"
 LAZY = "--mamba-radix-cache-strategy extra_buffer_lazy"
 SMALL = f"sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct {LAZY} --page-size 64"
 MIXED = f"{SMALL} --enable-mixed-chunk"
@@ -217,19 +218,19 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
 @pytest.mark.parametrize(
     ("text", "verdict", "code"),
     [
-        ("sglang serve --page-size $PAGE", "not_modelled", "GP011"),
-        ("sglang serve --dcp-size $DCP --page-size 64", "not_modelled", "GP011"),
-        ("sglang serve LAZY --dcp-size ${DCP:-1} --page-size ${PAGE-1}", "safe", None),
-        ("sglang serve LAZY --page-size 1 $EXTRA", "not_modelled", "GP011"),
-        ("sglang serve LAZY --page-size 1 ${EXTRA:-}", "safe", None),
-        ('sglang serve LAZY --page-size 1 "$@"', "safe", "GP011"),
-        ("sglang serve LAZY --host $HOST --page-size 1", "safe", None),
-        ("sglang serve LAZY --mamba-track-intervall 64", "safe", "GP012"),
-        ("sglang serve LAZY --page-size 16 --page-size 1", "safe", "GP013"),
-        ("sglang serve --page-size 99999999999999999999", None, "GP010"),
-        ("sglang serve --page-size x", None, "GP010"),
+        ("sglang serve MODEL --page-size $PAGE", "not_modelled", "GP011"),
+        ("sglang serve MODEL --dcp-size $DCP --page-size 64", "not_modelled", "GP011"),
+        ("sglang serve MODEL LAZY --dcp-size ${DCP:-1} --page-size ${PAGE-1}", "safe", None),
+        ("sglang serve MODEL LAZY --page-size 1 $EXTRA", "not_modelled", "GP011"),
+        ("sglang serve MODEL LAZY --page-size 1 ${EXTRA:-}", "safe", None),
+        ('sglang serve MODEL LAZY --page-size 1 "$@"', "safe", "GP011"),
+        ("sglang serve MODEL LAZY --host $HOST --page-size 1", "safe", None),
+        ("sglang serve MODEL LAZY --mamba-track-intervall 64", "rejected", "GP012"),
+        ("sglang serve MODEL LAZY --page-size 16 --page-size 1", "safe", "GP013"),
+        ("sglang serve MODEL --page-size 99999999999999999999", None, "GP010"),
+        ("sglang serve MODEL --page-size x", None, "GP010"),
         (
-            "sglang serve --mamba-radix-cache-strategy no_buffer --dcp-size 8 --tp-size 8",
+            "sglang serve MODEL --mamba-radix-cache-strategy no_buffer --dcp-size 8 --tp-size 8",
             "rejected",
             "GP005",
         ),
@@ -239,7 +240,7 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
 def test_what_can_be_checked_is_checked_and_the_rest_is_reported(
     gridproof, here, text, verdict, code
 ):
-    (here / "a.sh").write_text(text.replace("LAZY", LAZY) + "\n")
+    (here / "a.sh").write_text(text.replace("LAZY", LAZY).replace("MODEL", MODEL) + "\n")
     found = document(gridproof("check", "--format", "json", "a.sh"))
     assert [c["verdict"] for c in found["configurations"]] == ([verdict] if verdict else [])
     told = {f["code"] for f in found["findings"]}
@@ -459,7 +460,8 @@ def test_github_shows_ten_the_summary_first(gridproof, here):
 
 def test_min_severity_hides_and_keeps_the_exit_code(gridproof):
     run = gridproof(
-        "check", "--min-severity", "error", "--", "sglang", "serve", "--mamba-track-intervall", "8"
+        *("check", "--min-severity", "error", "--", "python", "-m", "dynamo.sglang"),
+        *(*LAZY.split(), "--mamba-track-intervall", "8"),
     )
     assert run.code == 1 and "GP012" not in run.out
 
@@ -510,16 +512,16 @@ def test_a_write_policy_that_is_not_known_is_not_taken_for_one(gridproof):
 
 
 FIXABLE = {
-    "a.sh": "#!/bin/sh\n# not 100\nsglang serve --page-size 64 \\\n  --mamba-track-interval=100 \\\n  --chunked-prefill-size -1 # end\n",
-    "Dockerfile": 'FROM x\nCMD ["sglang", "serve", "--page-size", "64", "--mamba-track-interval", "100"]\n',
-    "k.yaml": "command: [sglang, serve]\nargs:\n  - --page-size\n  - '64' # why\nother: 1\n",
-    "flow.yaml": "args: ['sglang', 'serve', '--page-size', '64']\n",
-    "a.py": "run(['sglang', 'serve', '--page-size', '64'])\n",
-    "a.md": "# x\n\n```sh\n$ sglang serve --page-size 64\n```\n",
-    "crlf.sh": "sglang serve --page-size 64\r\necho done\r\n",
-    "crlf.yaml": "args:\r\n- sglang\r\n- serve\r\n- --page-size=64\r\nother: 1\r\n",
-    "texts.yaml": "entrypoint: sglang serve\ncommand: --page-size 64\nother: 1\n",
-    "log.sh": "sglang serve --page-size 64 > log 2>&1 &\n",
+    "a.sh": "#!/bin/sh\n# not 100\nsglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --page-size 64 \\\n  --mamba-track-interval=100 \\\n  --chunked-prefill-size -1 # end\n",
+    "Dockerfile": 'FROM x\nCMD ["sglang", "serve", "--model-path", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--page-size", "64", "--mamba-track-interval", "100"]\n',
+    "k.yaml": "command: [sglang, serve, --model-path, Qwen/Qwen3-Next-80B-A3B-Instruct]\nargs:\n  - --page-size\n  - '64' # why\nother: 1\n",
+    "flow.yaml": "args: ['sglang', 'serve', '--model-path', 'Qwen/Qwen3-Next-80B-A3B-Instruct', '--page-size', '64']\n",
+    "a.py": "run(['sglang', 'serve', '--model-path', 'Qwen/Qwen3-Next-80B-A3B-Instruct', '--page-size', '64'])\n",
+    "a.md": "# x\n\n```sh\n$ sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --page-size 64\n```\n",
+    "crlf.sh": "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --page-size 64\r\necho done\r\n",
+    "crlf.yaml": "args:\r\n- sglang\r\n- serve\r\n- --model-path=Qwen/Qwen3-Next-80B-A3B-Instruct\r\n- --page-size=64\r\nother: 1\r\n",
+    "texts.yaml": "entrypoint: sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct\ncommand: --page-size 64\nother: 1\n",
+    "log.sh": "sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct --page-size 64 > log 2>&1 &\n",
 }
 
 

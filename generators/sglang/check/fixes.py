@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from generators.cases.codes import Flags
 from generators.launch.launch import Launch
 from generators.sglang.check.conditions import mixes
+from generators.sglang.launch import options
+from generators.sglang.launch.flag_classes import meant_by
 from generators.sglang.launch.flags import LARGEST, spelling_of
 from spec.sglang.configuration import Configuration
 from spec.sglang.releases import Design
@@ -21,6 +23,34 @@ STRATEGY, NO_OVERLAP, DCP = (
     "--dcp-size",
 )
 MIXED, WRITE_POLICY = "--enable-mixed-chunk", "--hicache-write-policy"
+LAZY = "extra_buffer_lazy"
+# What a change costs, by flag, and by value where that matters.
+LAZY_COST = (
+    "slots are then allocated while requests run: if the pool of states is too small (--max-mamba-cache-size, "
+    "--mem-fraction-static), it runs out and the server stops with 'Can not alloc mamba cache'"
+)
+_COSTS: dict[tuple[str, str | None], str] = {
+    (STRATEGY, LAZY): LAZY_COST,
+    (STRATEGY, "extra_buffer"): "every running request holds two more slots of the pool of states",
+    (
+        NO_OVERLAP,
+        "",
+    ): "decode steps become slower, as the scheduler no longer works while the GPU does",
+    (MIXED, None): "decode steps wait for each piece of a prompt",
+    (WRITE_POLICY, "write_through"): "every cached state is copied to host memory at once",
+    ("--enable-hierarchical-cache", None): "evicted prefixes are computed again",
+    (
+        "--hicache-storage-backend",
+        None,
+    ): "prefixes of other servers and earlier runs are computed again",
+    ("--enable-streaming-session", None): "each turn sends its whole prompt",
+}
+_COSTS_OF_ANY = {
+    INTERVAL: "decode checkpoints are further apart, so that a hit computes more tokens again",
+    CHUNKED: "each step of a prefill takes as many tokens, and as much memory, as it says",
+    PAGE: "prefixes are matched in pages of another size, and attention backends may want one of their own",
+    DCP: "each rank holds another share of the cached tokens",
+}
 
 
 def _at_least(least: int, step: int) -> int:
@@ -57,7 +87,7 @@ def _without(launch: Launch, *fields: str) -> list[Flags]:
 
 
 def _strategies(c: Configuration) -> list[Flags]:
-    named = [s for s in ("extra_buffer", "extra_buffer_lazy") if s != c.strategy]
+    named = [s for s in ("extra_buffer", LAZY) if s != c.strategy]
     lazily: list[Flags] = [{STRATEGY: s} for s in named]
     # Without the overlap scheduler the engine's own choice of a strategy may be another one.
     without = [{NO_OVERLAP: ""}, {NO_OVERLAP: "", STRATEGY: "extra_buffer"}]
@@ -84,6 +114,27 @@ def _pairs(first: Iterable[Flags], second: Sequence[Flags]) -> list[Flags]:
 
 def _joined(changes: Iterable[Flags]) -> dict[str, str | None]:
     return {flag: value for change in changes for flag, value in change.items()}
+
+
+def cost(flags: Flags) -> str | None:
+    """What changing these flags costs, as clauses; None where nothing is known."""
+    found = (
+        _COSTS.get((flag, value)) or (_COSTS_OF_ANY.get(flag) if value is not None else None)
+        for flag, value in flags.items()
+    )
+    return "; ".join(text for text in found if text) or None
+
+
+def renamed(design: Design, launch: Launch) -> list[Flags]:
+    """Flags that are gone under the names that the release has for them, alone and with other strategies."""
+    new: dict[str, str | None] = {}
+    for spelling, values in launch.facts.contested:
+        to = options.successor(spelling, design.release)
+        if to is not None and not meant_by(spelling, design.release):
+            new[to] = values[0] if values else ""
+    if not new:
+        return []
+    return [new, *_pairs([new], _strategies(launch.configuration))]
 
 
 def intervals(design: Design, launch: Launch) -> list[Flags]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from generators.check.findings import Remark
 from generators.launch.launch import Launch
 from generators.sglang import codes
-from generators.sglang.launch.flag_classes import lifetimes, meant_by
+from generators.sglang.launch import options
+from generators.sglang.launch.flag_classes import meant_by
 from generators.sglang.launch.flags import spelling_of
+from generators.sglang.launch.models import possible_chunks
 from generators.sglang.launch.resolve import Beyond
 from spec.engine import Guard
 from spec.sglang.configuration import Configuration
@@ -22,7 +25,8 @@ def refused_by(design: Design, c: Configuration) -> list[Guard]:
 
 def refusals(design: Design, launch: Launch) -> Iterator[Remark]:
     """Why the release refuses to start with a launch, if it does."""
-    if launch.unmodelled:
+    yield from _refused_words(design, launch)
+    if launch.unmodelled or not _is_served(design, launch):
         return
     for guard in refused_by(design, launch.configuration):
         of_strategy = guard.name in codes.CANNOT_START.guards
@@ -34,6 +38,12 @@ def refusals(design: Design, launch: Launch) -> Iterator[Remark]:
 
 def not_modelled(design: Design, launch: Launch) -> str | None:
     """Why no rule says what the release does with a launch; None where the rules do."""
+    model = launch.facts.model
+    if launch.unmodelled is None and not _is_served(design, launch):
+        return (
+            f"not checked: SGLang {design.release} does not serve the model's architecture, {model.architecture}; "
+            f"{model.since} is the first modelled release that does"
+        )
     if launch.unmodelled is None and launch.configuration.strategy == "no_buffer":
         return "not checked: gridproof does not model the no_buffer strategy yet"
     return launch.unmodelled
@@ -41,7 +51,46 @@ def not_modelled(design: Design, launch: Launch) -> str | None:
 
 def keeps_checkpoints(launch: Launch) -> bool:
     """Whether a launch keeps any checkpoints."""
-    return launch.facts.radix_cache and launch.facts.model.recurrent is not False
+    return launch.facts.radix_cache and launch.facts.hybrid is True
+
+
+def assumed(launch: Launch) -> str | None:
+    """What a launch is judged by though nothing says so: that its model is hybrid, and its chunk."""
+    of_chunk = launch.sources["mamba_chunk_size"] == "assumed"
+    chunk = f"a chunk of {launch.configuration.mamba_chunk_size} tokens"
+    settles = "--config PATH-to-config.json or --set mamba_chunk_size=TOKENS settles it"
+    if launch.facts.assumed is not None:
+        with_chunk = f" with {chunk}" if of_chunk else ""
+        return f"judged as a hybrid model{with_chunk}: {launch.facts.assumed}; {settles}"
+    if of_chunk:
+        return f"judged with {chunk}, as that of the model is not known; {settles}"
+    return None
+
+
+def may_be_mended(launch: Launch, *, in_a_file: bool) -> bool:
+    """Whether flags may be offered for a launch: its model is known to be hybrid, or it is a question about flags alone."""
+    if launch.facts.hybrid is not True:
+        return False
+    return launch.facts.assumed is None or not (in_a_file or launch.facts.names_a_model)
+
+
+def alternatives(launch: Launch) -> Iterator[tuple[str, Launch]]:
+    """The launch with each other chunk that its model may have, where that is not known."""
+    c = launch.configuration
+    if launch.sources["mamba_chunk_size"] != "assumed":
+        return
+    for chunk in possible_chunks():
+        if chunk != c.mamba_chunk_size:
+            yield (
+                f"a chunk of {chunk} tokens",
+                replace(launch, configuration=replace(c, mamba_chunk_size=chunk)),
+            )
+
+
+def _is_served(design: Design, launch: Launch) -> bool:
+    """Whether the release has the architecture of the launch's model, as far as that is known."""
+    first = launch.facts.model.since
+    return first is None or RELEASES.index(design.release) >= RELEASES.index(first)
 
 
 def concerned(launch: Launch, beyond: Beyond) -> list[str]:
@@ -49,28 +98,19 @@ def concerned(launch: Launch, beyond: Beyond) -> list[str]:
     return [p for p in beyond.producers if p != "verify" or launch.configuration.speculates]
 
 
-def _unknown_flags(design: Design, launch: Launch) -> Iterator[Remark]:
-    """The flags that the release refuses because it has none, or more than one, that they stand for."""
-    for spelling in launch.facts.contested:
-        meant = meant_by(spelling, design.release)
-        if len(meant) == 1:
-            continue
-        if meant:
-            why = f"has several flags that begin with {spelling} ({', '.join(meant)})"
-        elif spelling in lifetimes():
-            first, last = lifetimes()[spelling]
-            is_gone = RELEASES.index(last) < RELEASES.index(design.release)
-            known = f"{last} is the last" if is_gone else f"{first} is the first"
-            why = f"has no flag {spelling} ({known} release that has it)"
-        else:
-            why = f"has no flag {spelling}"
-        message = f"SGLang {design.release} {why}, and does not start with it"
-        yield Remark(codes.MISSPELT, message, about=(spelling,))
+def _refused_words(design: Design, launch: Launch) -> Iterator[Remark]:
+    """The flags that the release's parser refuses, by their names or their values."""
+    for spelling, values in launch.facts.contested:
+        why = options.objection(spelling, values, design.release)
+        if why is not None:
+            is_known = len(meant_by(spelling, design.release)) == 1
+            code = codes.REJECTED if is_known else codes.MISSPELT
+            message = f"SGLang {design.release} {why}, and does not start with it"
+            yield Remark(code, message, about=(spelling,))
 
 
 def remarks(design: Design, launch: Launch, broken: Collection[str]) -> Iterator[Remark]:
-    """The flags that a release does not have, those that reach what no rule models, and the producers that they concern."""
-    yield from _unknown_flags(design, launch)
+    """The flags that reach what no rule models, and the producers that they concern."""
     for beyond in () if launch.unmodelled else launch.facts.beyond:
         left = [p for p in concerned(launch, beyond) if p not in broken]
         if left:

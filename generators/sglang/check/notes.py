@@ -29,7 +29,12 @@ def refused_though_valid(design: Design, launch: Launch, judgement: Judgement) -
         return None
     code, c = codes.REFUSED_THOUGH_VALID, launch.configuration
     refusing = {guard.name for guard in refused_by(design, c)}
-    if not refusing <= set(code.guards) or c.strategy == "no_buffer" or grid_cases(design, c):
+    if (
+        not refusing
+        or not refusing <= set(code.guards)
+        or c.strategy == "no_buffer"
+        or grid_cases(design, c)
+    ):
         return None
     return code.means
 

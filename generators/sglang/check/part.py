@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from generators.check.findings import Judgement
 from generators.engines import Checking
 from generators.launch.launch import Launch
-from generators.sglang.check import judged, not_modelled
+from generators.sglang.check import fixes, judged, not_modelled
 from generators.sglang.check.conditions import mixes
 from spec.sglang.releases import Design
 
@@ -18,13 +19,28 @@ class _Checking(Checking):
     keeps_checkpoints = staticmethod(not_modelled.keeps_checkpoints)
     remarks = staticmethod(not_modelled.remarks)
     producers = staticmethod(not_modelled.producers)
+    assumed = staticmethod(not_modelled.assumed)
+    alternatives = staticmethod(not_modelled.alternatives)
+    may_be_mended = staticmethod(not_modelled.may_be_mended)
+    cost = staticmethod(fixes.cost)
     not_modelled = staticmethod(not_modelled.not_modelled)
+
+    def model(self, launch: Launch) -> dict[str, Any]:
+        facts, beside = launch.facts, launch.reading.get("given", {})
+        by = facts.model.read_from or ("--set" if beside and facts.hybrid else None)
+        return {
+            "architecture": facts.model.architecture,
+            "recurrent": None if facts.assumed else facts.hybrid,
+            "read_from": by,
+        }
 
     def step(self, design: Design, launch: Launch, is_conditional: bool) -> int:
         anywhere = is_conditional or mixes(design, launch)
         return 1 if anywhere else launch.configuration.page_size
 
     def summary(self, judgement: Judgement) -> Iterable[str]:
+        if judgement.verdict == "not_modelled" and not (judgement.model or {}).get("recurrent"):
+            return  # of a model that is not known to keep states, no lengths of states
         c, source, grids = judgement.configuration, judgement.sources, judgement.geometry
         shown = {
             "page": "page_size",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +11,8 @@ from generators.cases import codes
 from generators.common.errors import BadInput
 from generators.launch.launch import Note, Setting
 from generators.launch.words import Word
-from generators.sglang.launch.flag_classes import engine_flags, meant_by, not_modelled
-from spec.sglang.releases import RELEASES
+from generators.sglang.launch import options
+from generators.sglang.launch.flag_classes import engine_flags, not_modelled
 
 CONFIG = "--config"
 # The flags that decide about checkpoints, by field; the first spelling is the engine's own.
@@ -64,7 +62,6 @@ LARGEST = 1 << 31
 # What a script was given is handed on; it is judged as if it was given nothing.
 _ALL_ARGUMENTS = ("$@", "$*", "${@}", "${*}")
 _LONGEST_FLAG = 60
-_FLAG = re.compile(r"--[a-zA-Z][\w-]{,57}")
 _MOST_LOOKED_UP = 50
 # Flags that no other engine has: a list of flags with one of them is meant for SGLang.
 _SGLANG_ONLY = (
@@ -78,8 +75,8 @@ _SGLANG_ONLY = (
 class Given:
     """What the words of a launch give: settings by field, fields whose value is not known, notes.
 
-    `is_strict`: whether the command refuses flags that the engine does not have; `contested`: flags of such a command
-    that not every modelled release takes for one of its own; `hidden`: words that become flags when the command runs.
+    `is_strict`: whether the command refuses flags that the engine does not have; `contested`: flags of such a command,
+    with their values, that not every modelled release accepts; `hidden`: words that become flags when the command runs.
     """
 
     settings: dict[str, Setting] = field(default_factory=dict)
@@ -87,7 +84,7 @@ class Given:
     notes: list[Note] = field(default_factory=list)
     looked_up: int = 0
     is_strict: bool = False
-    contested: dict[str, None] = field(default_factory=dict)
+    contested: dict[tuple[str, tuple[str, ...]], None] = field(default_factory=dict)
     hidden: list[Word] = field(default_factory=list)
 
     def near(self, spelling: str) -> str | None:
@@ -138,7 +135,8 @@ def only_flags(words: Sequence[Word]) -> bool:
 
 def _number(spelling: str, text: str) -> int:
     try:
-        value = int(text) if len(text) <= 40 else LARGEST + 1
+        read = options.size if spelling == "--context-length" else int
+        value = read(text) if len(text) <= 40 else LARGEST + 1
     except ValueError:
         raise BadInput(f"{spelling}: {text[:40]!r} is not a whole number") from None
     least = -1 if spelling == "--chunked-prefill-size" else 1
@@ -163,14 +161,6 @@ def _full(spelling: str) -> str:
     longer = {k for k in _READ if k.startswith(spelling)}
     fields = {_FIELD_OF.get(k) or _SWITCH_OF[k] for k in longer}
     return min(longer, key=len) if len(fields) == 1 else spelling
-
-
-@functools.cache
-def _is_contested(spelling: str) -> bool:
-    """Whether a word is a flag to the engine, and some modelled release has none or more than one that it stands for."""
-    if not _FLAG.fullmatch(spelling):
-        return False
-    return any(len(meant_by(spelling, release)) != 1 for release in RELEASES)
 
 
 def _is_unknown(spelling: str) -> bool:
@@ -199,22 +189,36 @@ def _refuses_others(words: Sequence[Word]) -> bool:
 def read_flags(words: Sequence[Word]) -> Given:
     """The settings in the words behind an engine; everything that does not decide is passed over."""
     given = Given(is_strict=_refuses_others(words))
+    if given.is_strict:
+        _enter_contested(words, given)
     position = 0
     while position < len(words):
         position += _read_one(words, position, given)
     return given
 
 
+def _enter_contested(words: Sequence[Word], given: Given) -> None:
+    """Enter the flags that some modelled release refuses with the values that they have here."""
+    texts = [None if word.is_unresolved else word.text for word in words]
+    for position, word in enumerate(words):
+        spelling = word.text.partition("=")[0]
+        if not spelling.startswith("--") or not options.is_a_flag(spelling):
+            continue
+        values = tuple(options.given(texts, position))
+        if options.is_contested(spelling, values):
+            given.contested[spelling, values] = None
+        if len(given.contested) >= _MOST_LOOKED_UP:
+            return
+
+
 def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     """Read the word at a position; how many words it took."""
     word = words[position]
     spelling, has_value, text = word.text.partition("=")
-    if given.is_strict and len(given.contested) < _MOST_LOOKED_UP and _is_contested(spelling):
-        given.contested[spelling] = None
     spelling = _full(spelling)
     if spelling == CONFIG and has_value:
         message = f"the engine reads a configuration file only as {CONFIG} FILE, not as {CONFIG}={text[:40]}"
-        given.notes.append(Note(codes.MISSPELT, message, word))
+        given.notes.append(Note(codes.MISSPELT, message, word, "warning"))
         return 1
     if spelling in _SWITCH_OF:
         name = _SWITCH_OF[spelling]
@@ -223,9 +227,8 @@ def _read_one(words: Sequence[Word], position: int, given: Given) -> int:
     if spelling in _FIELD_OF:
         return _read_value(words, position, spelling, text if has_value else None, given)
     if _is_unknown(spelling) and (near := given.near(spelling)) is not None:
-        given.contested.pop(spelling, None)
         message = f"SGLang has no flag {spelling}; did you mean {near}?"
-        given.notes.append(Note(codes.MISSPELT, message, word))
+        given.notes.append(Note(codes.MISSPELT, message, word, "warning"))
     elif word.is_unresolved and not spelling.startswith("--") and not _is_a_value(words, position):
         _note_what_it_adds(word, given)
     return 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,13 @@ _WITHOUT = (
 )
 
 
+# Parts of a path behind which the model's own name stands further up.
+_NO_NAME = re.compile(
+    r"|snapshots|main|master|models?|weights|hf|latest|final|merged|checkpoints?"
+    r"|(checkpoint|global_?step|step|iter|epoch)[-_]\d+|[0-9a-f]{7,64}"
+)
+
+
 @dataclass(frozen=True)
 class ModelFacts:
     """What is known of a model: chunk and backend's page (tokens), recurrence, whether it has recurrent layers.
@@ -60,6 +68,8 @@ class ModelFacts:
     windows beside the states; `extra_buffer`: whether the engine has that strategy for it; `nested_chunk`: its chunk
     is not the one that the engine reads from its whole config, as it stands in the text config alone.
     `source` is where it stands: `model table`, `config.json` or, with nothing known, `assumed`.
+    `architecture`: as its config names it; `since`: the first modelled release that serves it; `read_from`: the name, path
+    or file that it was recognised by, in words.
     """
 
     source: str
@@ -71,6 +81,9 @@ class ModelFacts:
     convolves: bool = False
     extra_buffer: bool = True
     nested_chunk: bool = False
+    architecture: str | None = None
+    since: str | None = None
+    read_from: str | None = None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -86,24 +99,81 @@ class ModelFacts:
 UNKNOWN = ModelFacts("assumed")
 
 
+def _toml(name: str) -> dict[str, Any]:
+    folder = resources.files("generators.sglang.launch")
+    return tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8"))
+
+
 @functools.cache
 def models() -> list[dict[str, Any]]:
-    """The model table: patterns, chunks (tokens) and the pages (tokens) that backends set."""
-    text = (
-        resources.files("generators.sglang.launch")
-        .joinpath("models.toml")
-        .read_text(encoding="utf-8")
+    """The table of names: patterns, each with an architecture and what that leaves open (chunks and pages in tokens)."""
+    return _toml("models.toml")["model"]
+
+
+@functools.cache
+def architectures() -> dict[str, dict[str, Any]]:
+    """The table of architectures, by name, as the modelled releases have them (chunks in tokens)."""
+    table = _toml("architectures.toml")
+    found = {one["name"]: {"recurrent": True, **one} for one in table["architecture"]}
+    for release, names in table["without_recurrent_layers"].items():
+        for name in names:
+            found[name] = {"name": name, "since": release, "recurrent": False}
+    return found
+
+
+@functools.cache
+def possible_chunks() -> tuple[int, ...]:
+    """The chunks (tokens) that a hybrid model can have, of which nothing else is known."""
+    given = (
+        entry.get(name, _ASSUMED_CHUNK)
+        for entry in (*models(), *architectures().values())
+        for name in ("mamba_chunk_size", "chunk_default")
     )
-    return tomllib.loads(text)["model"]
+    return tuple(sorted(set(given)))
+
+
+@functools.cache
+def _patterns() -> list[tuple[re.Pattern[str], str, dict[str, Any]]]:
+    """The patterns of names, the longest first."""
+    found = []
+    for entry in models():
+        for pattern in entry["patterns"]:
+            parts = re.split(r"[-_.]", pattern)
+            text = rf"(?<![a-z]){'[-_. ]?'.join(map(re.escape, parts))}(?![a-z0-9])"
+            found.append((re.compile(text), pattern, entry))
+    return sorted(found, key=lambda one: -len(one[1]))
+
+
+def name_in(model: str) -> str:
+    """The part of a name or path that names the model, in lower case; caches of hubs included."""
+    text = model.strip().strip("\"'").lower().replace("___", ".").replace("--", "/")
+    parts = [part for part in re.split(r"[/\\:@]+", text) if not _NO_NAME.fullmatch(part)]
+    return parts[-1] if parts else ""
+
+
+def _of_architecture(name: str, recurrent: bool | None = None) -> dict[str, Any]:
+    """What the table of architectures gives of one, as fields of `ModelFacts`.
+
+    `recurrent`: whether this model of it has recurrent layers, where only some have.
+    """
+    entry = architectures().get(name)
+    if entry is None:
+        return {"architecture": name, "recurrent": recurrent}
+    if not entry.get("by_config"):
+        recurrent = entry["recurrent"]
+    states = ("recurrence", "mamba_chunk_size", "extra_buffer") if recurrent else ()
+    found = {field: entry[field] for field in states if field in entry}
+    return {"architecture": name, "since": entry["since"], "recurrent": recurrent, **found}
 
 
 def facts_of_name(model: str | None) -> ModelFacts:
-    """What the table knows of a model by its name; the first pattern found in it counts."""
-    for entry in models():
-        name = (model or "").lower()
-        if name and entry["pattern"] in name and entry.get("also", "") in name:
-            known = {k: v for k, v in entry.items() if k not in ("pattern", "also")}
-            return ModelFacts("model table", **{"recurrent": True, **known})
+    """What the tables know of a model by its name; the longest pattern found in it counts."""
+    name = name_in(model or "")
+    for pattern, _, entry in _patterns() if name else ():
+        if pattern.search(name):
+            own = {k: v for k, v in entry.items() if k not in ("patterns", "source")}
+            known = {**_of_architecture(entry["architecture"], own.get("recurrent")), **own}
+            return ModelFacts("model table", read_from=f"its name ({name[:80]})", **known)
     return UNKNOWN
 
 
@@ -120,7 +190,14 @@ def facts_of_config(path: Path) -> ModelFacts:
     kind = str(text.get("model_type", data.get("model_type", ""))).lower()
     recurrence, default = _BY_TYPE.get(kind, (None, None))
     chunk = _chunk(path, data, text, kind, default)
-    recurrent = True if recurrence or _has_recurrent_layers(text) else None
+    named = data.get("architectures")
+    known: dict[str, Any] = {}
+    if isinstance(named, list) and named and isinstance(named[0], str):
+        known = _of_architecture(named[0], _has_recurrent_layers(text) or None)
+        recurrence = recurrence or known.get("recurrence")
+        if chunk is None:
+            chunk = known.get("mamba_chunk_size")
+    recurrent = True if recurrence or _has_recurrent_layers(text) else known.get("recurrent")
     if kind in _WITHOUT and recurrent is None:
         recurrent = False
     # The cache chunk comes from the whole config, the rows of states from the text config.
@@ -132,7 +209,11 @@ def facts_of_config(path: Path) -> ModelFacts:
         None,
         recurrence,
         recurrent,
+        extra_buffer=known.get("extra_buffer", True),
         nested_chunk=bool(inner) and of_text != of_whole,
+        architecture=known.get("architecture"),
+        since=known.get("since"),
+        read_from=str(path),
     )
 
 
@@ -156,8 +237,13 @@ def _has_recurrent_layers(text: dict) -> bool:
     return named or isinstance(text.get("linear_attn_config"), dict)
 
 
-def facts_of_model(model: str | None, config: Path | None = None) -> ModelFacts:
-    """What is known of a model: its config.json if given or in the folder that its path names, else the table."""
+def facts_of_model(
+    model: str | None, config: Path | None = None, served: str | None = None
+) -> ModelFacts:
+    """What is known of a model: its config.json if given or in the folder that its path names, else the tables.
+
+    `served`: the name that it is served under, which counts where its own says nothing.
+    """
     if config is not None:
         return facts_of_config(config)
     if model and "\x00" not in model and len(model) < 4096:
@@ -167,4 +253,9 @@ def facts_of_model(model: str | None, config: Path | None = None) -> ModelFacts:
                 return facts_of_config(local)
         except OSError:
             pass
-    return facts_of_name(model)
+    facts = facts_of_name(model)
+    if facts is UNKNOWN and served:
+        facts = facts_of_name(served)
+        if facts is not UNKNOWN:
+            return replace(facts, read_from=f"the name it is served under ({served[:80]})")
+    return facts

@@ -59,18 +59,23 @@ class Beyond:
 class Facts:
     """What a launch of SGLang has beside its configuration.
 
-    `model`: what is known of its model; `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy
-    for a reason that stands in the model or in another flag; `beyond`: its flags that reach what is not modelled;
-    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags that not every
-    modelled release takes for one of its own; `unknown`: the fields whose values only the running command knows.
+    `model`: what is known of its model; `hybrid`: whether that has recurrent layers, None where it is not known;
+    `assumed`: why it is taken for one that has, where nothing says so; `names_a_model`: whether the launch names one;
+    `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy for a reason that stands in the
+    model or in another flag; `beyond`: its flags that reach what is not modelled;
+    `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags, with their values,
+    that not every modelled release accepts; `unknown`: the fields whose values only the running command knows.
     """
 
     model: ModelFacts
+    hybrid: bool | None
+    assumed: str | None
+    names_a_model: bool
     radix_cache: bool
     refused: str | None
     beyond: tuple[Beyond, ...]
     sessions: bool
-    contested: tuple[str, ...] = ()
+    contested: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -182,9 +187,22 @@ class _Values:
 
 
 def _unmodelled(
-    flags: Given, facts: ModelFacts, beside: Mapping[str, Any], only_flags: bool
+    flags: Given, facts: ModelFacts, beside: Mapping[str, Any], hybrid: bool | None
 ) -> str | None:
-    """Why a launch cannot be judged by the rules, apart from its configuration; `only_flags`: nothing in it starts the engine."""
+    """Why a launch cannot be judged by the rules, apart from its configuration."""
+    if hybrid is False:
+        known = f", as {facts.read_from} shows" if facts.read_from else ""
+        return (
+            f"not checked: the model has no recurrent layers{known}: there is no recurrent state, and nothing to "
+            "judge"
+        )
+    if hybrid is None:
+        named = flags.value("model_path") or ""
+        return (
+            f"not checked: whether the model{f' {named[:80]}' if named else ''} has recurrent layers is not known; "
+            "--config PATH-to-config.json settles it, and --set mamba_chunk_size=TOKENS or --set recurrence=NAME "
+            "says that it has some"
+        )
     open_fields = [n for n in flags.unresolved if n in _NEEDED and _NEEDED[n] not in beside]
     if open_fields:
         name = open_fields[0]
@@ -199,20 +217,8 @@ def _unmodelled(
         )
     if "config_file" in flags.settings or "config_file" in flags.unresolved:
         return "not checked: the file that --config names cannot be read here"
-    if facts.recurrent is False:
-        return "not checked: the model has no recurrent layers, so the engine keeps no checkpoints of their states"
     if facts.unmodelled is not None:
         return facts.unmodelled
-    names_a_model = "model_path" in flags.settings or "model_path" in flags.unresolved
-    if (
-        facts is UNKNOWN
-        and (names_a_model or only_flags)
-        and not _is_known_as_hybrid(flags, beside)
-    ):
-        return (
-            "not checked: whether the model has recurrent layers is not known; --config PATH names its config.json, "
-            "--set mamba_chunk_size=TOKENS says that it has some"
-        )
     if flags.value("disaggregation_mode", "null") not in ("null", "none"):
         return "not checked: gridproof does not model the transfer of states between servers (--disaggregation-mode) yet"
     if flags.value("enable_linear_replayssm", False):
@@ -222,11 +228,45 @@ def _unmodelled(
     return None
 
 
-def _is_known_as_hybrid(flags: Given, beside: Mapping[str, Any]) -> bool:
-    """Whether values beside a launch, or flags that only a model with recurrent layers takes, say that its model is one."""
-    return any(name in beside for name in _OF_HYBRIDS) or any(
-        name in flags.settings or name in flags.unresolved for name in _FLAGS_OF_HYBRIDS
-    )
+def _hybrid(
+    flags: Given, facts: ModelFacts, beside: Mapping[str, Any], named: bool
+) -> tuple[bool | None, str | None]:
+    """Whether the model of a launch has recurrent layers, None where that is not known; how it was assumed, if it was.
+
+    What stands beside the launch wins over the tables.  Flags without a model are asked about for hybrid models.
+    """
+    if any(name in beside for name in _OF_HYBRIDS):
+        return True, None
+    if facts.recurrent is not None:
+        return facts.recurrent, None
+    if not named and facts is UNKNOWN:
+        return True, "no model is named"
+    shown = [n for n in _FLAGS_OF_HYBRIDS if n in flags.settings or n in flags.unresolved]
+    if shown:
+        return True, f"the model is not known, but {FLAGS[shown[0]][0]} is for hybrid models"
+    return None, None
+
+
+def _model_named(words: Sequence[Word], flags: Given) -> tuple[str | None, str | None, bool]:
+    """The model's name or path, the name it is served under, and whether the launch names a model at all.
+
+    `sglang serve MODEL` takes the model without its flag.
+    """
+    texts = [word.text for word in words]
+    path = flags.value("model_path")
+    named = path is not None or "model_path" in flags.unresolved
+    if not named and "serve" in texts[:2]:
+        behind = words[texts.index("serve") + 1 :][:1]
+        if behind and not behind[0].text.startswith("-"):
+            path, named = None if behind[0].is_unresolved else behind[0].text, True
+    served = None
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        flag, equals, value = word.text.partition("=")
+        if flag == "--served-model-name":
+            holder = word if equals else following
+            if holder is not None and not holder.is_unresolved:
+                served = value if equals else holder.text
+    return path, served, named or served is not None
 
 
 def _beyond(given: Given) -> tuple[Beyond, ...]:
@@ -251,7 +291,11 @@ def resolve(
 ) -> Launch:
     """The launch that the words behind the engine give; the arguments are those of `generators.launch.launch.read_words`."""
     flags = read_flags(words)
-    facts = facts_of_model(flags.value("model_path"), config)
+    path, served, named = _model_named(words, flags)
+    facts = facts_of_model(path, config, served)
+    # Nothing in a list of flags alone starts the engine: it may be for any model.
+    only_flags = any(word.text.startswith("-") for word in words[:1])
+    hybrid, assumed = _hybrid(flags, facts, given, named or only_flags)
     values = _Values(flags, facts, given)
     page = values.page()
     # Pipeline parallelism turns the overlap scheduler off once the strategy is chosen.
@@ -285,14 +329,15 @@ def resolve(
         configuration=configuration,
         sources=sources,
         context_length=flags.value("context_length"),
-        unmodelled=_unmodelled(
-            flags, facts, given, any(word.text.startswith("-") for word in words[:1])
-        ),
+        unmodelled=_unmodelled(flags, facts, given, hybrid),
         settings=flags.settings,
         notes=tuple(flags.notes),
         reading={"given": given, "config": config, "resolved": resolved},
         facts=Facts(
             model=facts,
+            hybrid=hybrid,
+            assumed=assumed,
+            names_a_model=named,
             radix_cache=not flags.value("disable_radix_cache", False),
             refused=None if strategy == "no_buffer" else _unbuffered(flags, facts),
             beyond=_beyond(flags),

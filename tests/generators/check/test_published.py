@@ -11,7 +11,7 @@ from spec.sglang.checkpoints import (
     misplaced,
     verify_checkpoint,
 )
-from spec.sglang.releases import DESIGNS
+from spec.sglang.releases import DESIGNS, RELEASES
 from spec.sglang.rules import grids
 
 ALL = list(configurations())
@@ -61,7 +61,8 @@ def wrong_extend(design, c):
 def modelled(design, launch):
     """Verdict and readers, slots left out, by running the rules; None where nothing is said by them."""
     c = launch.configuration
-    if launch.unmodelled:
+    since = launch.facts and launch.facts.model.since
+    if launch.unmodelled or (since and RELEASES.index(design.release) < RELEASES.index(since)):
         return None
     if not all(guard.accepts(c) for guard in design.guards):
         return "rejected", {}

@@ -70,6 +70,7 @@ def test_where_each_value_comes_from():
         dcp_size=8,
         speculative_num_draft_tokens=8,
         speculative_algorithm="DSPARK",
+        recurrence="kda",
         page_size_given=False,
         tp_size=8,
     )

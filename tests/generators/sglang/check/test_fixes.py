@@ -12,6 +12,7 @@ from generators.launch.launch import read_launch
 from spec.sglang.releases import DESIGNS, RELEASES
 
 JUDGING = Judging()
+MODEL = "--model-path Qwen/Qwen3-Next-80B-A3B-Instruct"
 OFFERED = ("unsafe", "rejected", "inert")
 
 
@@ -46,7 +47,7 @@ def fix_of(judgement):
 )
 def test_a_fix_that_is_called_safe_is_judged_safe_by_theorems(release, page, ranks, interval, more):
     command = (
-        f"sglang serve --tp-size 8 --page-size {page} --dcp-size {ranks} "
+        f"sglang serve {MODEL} --tp-size 8 --page-size {page} --dcp-size {ranks} "
         f"--mamba-track-interval {interval} {' '.join(more)}"
     )
     launch, design = read_launch(shlex.split(command)), DESIGNS[f"sglang-{release}"]
@@ -96,7 +97,9 @@ def test_a_fix_that_is_called_safe_is_judged_safe_by_theorems(release, page, ran
     ],
 )
 def test_the_nearest_flags(flags, release, fix):
-    command = f"sglang serve --tp-size 8 --mamba-radix-cache-strategy extra_buffer_lazy {flags}"
+    command = (
+        f"sglang serve {MODEL} --tp-size 8 --mamba-radix-cache-strategy extra_buffer_lazy {flags}"
+    )
     judgement = JUDGING.judge(DESIGNS[f"sglang-{release}"], read_launch(shlex.split(command)), "x")
     assert fix.items() <= fix_of(judgement)["flags"].items()
 

@@ -46,7 +46,11 @@ def test_with_mixed_chunks_it_is_an_error_and_the_fix_leaves_them_out():
     judgement = judged(MIXED)
     assert judgement.verdict == judgement.producers["extend"] == "unsafe"
     assert severities(judgement) == {"error"}
-    assert finding(judgement).fix == {"flags": {"--enable-mixed-chunk": None}, "safe": True}
+    assert finding(judgement).fix == {
+        "flags": {"--enable-mixed-chunk": None},
+        "safe": True,
+        "cost": "decode steps wait for each piece of a prompt",
+    }
     assert finding(judgement).trace == (
         "prefill 1984 tokens (snapshot taken); prefill 2047 tokens (length 4031, snapshot at 3968); "
         "prefill 64 tokens (length 4095, snapshot taken); finish: inserted at node 4032"

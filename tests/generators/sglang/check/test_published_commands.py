@@ -2,6 +2,7 @@
 
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_there_are_a_hundred_and_enough_of_them_are_not_accepted():
 
 
 def verdict(judgement):
-    """The verdict but for the slots, of which those derived by hand do not speak."""
+    """The verdict but for the slots, of which those derived by hand do not speak, as they do not of removed flags."""
     others = {v for reader, v in judgement.producers.items() if reader not in ("slots", "flush")}
     if judgement.verdict in ("rejected", "not_modelled"):
         return judgement.verdict
@@ -42,6 +43,8 @@ def verdict(judgement):
 def test_the_verdict_is_the_one_derived_by_hand(entry):
     (item,) = formats.items("a.sh", entry["command"] + "\n", Path("a.sh"))
     ((engine, words),) = launches(item.words)
-    launch = read_words(engine, words)
+    read = read_words(engine, words)
+    # Many were written for releases before 0.5.17; what a parser refuses is held against the engine's own in tests/engines.
+    launch = replace(read, facts=read.facts and replace(read.facts, contested=()))
     judgement = JUDGING.judge(design_named(f"sglang-{entry['release']}"), launch, "a.sh")
     assert verdict(judgement) == entry["verdict"], (entry["because"], judgement.findings)

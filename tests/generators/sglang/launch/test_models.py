@@ -6,7 +6,7 @@ import pytest
 
 from generators.common.errors import BadInput
 from generators.launch.launch import read_launch
-from generators.sglang.launch.models import facts_of_config, facts_of_name, models
+from generators.sglang.launch.models import facts_of_config
 
 
 def config(tmp_path, data):
@@ -35,6 +35,16 @@ def config(tmp_path, data):
             True,
         ),
         ({"model_type": "llama"}, None, None, False),
+        ({"architectures": ["Qwen3ForCausalLM"]}, None, None, False),
+        ({"architectures": ["Qwen3_5ForConditionalGeneration"]}, 64, "gdn", True),
+        (
+            {"architectures": ["NemotronHForCausalLM"], "model_type": "nemotron_h"},
+            256,
+            "mamba2",
+            True,
+        ),
+        ({"architectures": ["MiniCPMForCausalLM"], "model_type": "minicpm"}, None, None, None),
+        ({"architectures": ["NewForCausalLM"]}, None, None, None),
         ({}, None, None, None),
     ],
 )
@@ -79,10 +89,3 @@ def test_a_model_that_may_have_no_recurrent_layers_is_not_judged_until_something
             assert read_launch(words, beside).unmodelled is None
         assert read_launch([*words, "--mamba-track-interval", "128"]).unmodelled is None
     assert read_launch(unknown[:2]).unmodelled is None, "flags alone are asked about for hybrids"
-
-
-def test_the_first_pattern_counts():
-    assert facts_of_name("nvidia/Llama-3.1-Nemotron-Nano-8B").recurrent is False
-    assert facts_of_name("nvidia/NVIDIA-Nemotron-Nano-9B-v2").mamba_chunk_size == 128
-    patterns = [entry["pattern"] for entry in models()]
-    assert len(set(patterns)) == len(patterns) and all(p == p.lower() for p in patterns)
