@@ -41,7 +41,7 @@ class Finding:
     """One thing to report about a launch.
 
     `about`: the fields whose flags it stands at; `upgrade`: the release and the flags under which the launch is safe
-    where no flags make it so in its own.
+    where no flags make it so in its own; `judged`: the launch as the release resolves it.
     """
 
     code: Code
@@ -57,6 +57,7 @@ class Finding:
     waived: Waived | None = None
     about: tuple[str, ...] = ()
     upgrade: dict[str, Any] | None = None
+    judged: Any = field(default=None, compare=False, repr=False)
 
     @property
     def trace(self) -> str | None:
@@ -120,12 +121,24 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """What else a release may make of a launch, and the verdict on it; `condition`: when, as a clause."""
+
+    condition: str
+    verdict: str
+    configuration: Mapping[str, Any]
+    sources: Mapping[str, str]
+    geometry: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A configuration under one release; depths in tokens.
 
     `configuration`: field by field, empty where the engine is not modelled; `theorems`: what the safe producers rest
     on; `shown_alone`: whether the solver showed the safety of this one configuration; `orders`: the search of orders of
-    events that the verdict rests on.
+    events that the verdict rests on; `condition`: when the configuration is this one, as a clause, where it depends on what
+    the launch does not say, and `alternatives`: what it may be otherwise.
     """
 
     source: str
@@ -143,6 +156,8 @@ class Judgement:
     shown_alone: bool = False
     orders: OrdersSearched | None = None
     line: int | None = None
+    condition: str | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
@@ -162,6 +177,17 @@ class Judgement:
             "theorems": list(self.theorems),
             "shown_alone": self.shown_alone,
             "orders": orders,
+            "condition": self.condition,
+            "alternatives": [
+                {
+                    "condition": other.condition,
+                    "verdict": other.verdict,
+                    "configuration": dict(other.configuration),
+                    "sources": dict(other.sources),
+                    "geometry": dict(other.geometry),
+                }
+                for other in self.alternatives
+            ],
         }
 
 

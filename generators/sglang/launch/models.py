@@ -71,6 +71,7 @@ class ModelFacts:
     convolves: bool = False
     extra_buffer: bool = True
     nested_chunk: bool = False
+    architecture: str | None = None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -133,6 +134,7 @@ def facts_of_config(path: Path) -> ModelFacts:
         recurrence,
         recurrent,
         nested_chunk=bool(inner) and of_text != of_whole,
+        architecture=next((str(a) for a in data.get("architectures") or ()), None),
     )
 
 
