@@ -166,6 +166,17 @@ class Launching(Protocol):
         """The launch that the words behind the engine give; arguments as of `generators.launch.launch.read_words`."""
         ...
 
+    def possibilities(self, design: Any, launch: Launch) -> Sequence[tuple[Launch, str | None]]:
+        """What a release makes of a launch, the likeliest first, each with the condition as a clause that it rests on.
+
+        More than one where it depends on what the launch does not say, such as the GPU; the condition of a single one is None.
+        """
+        return ((launch, None),)
+
+    def given_by_image(self, image: str) -> Mapping[str, Any]:
+        """The values that the name of a container's image gives, by field."""
+        return {}
+
     def with_files(self, words: Sequence[Word], folder: Path) -> Sequence[Word]:
         """The words with the settings of files that they name; relative paths begin in `folder`."""
         return words

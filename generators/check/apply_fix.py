@@ -52,6 +52,13 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
     found, added = [], ""
     for flag, value in flags.items():
         setting = target.launch.setting(flag)
+        is_renamed = any(
+            target.launch.takes_the_place_of(other, flags)
+            and target.launch.setting(other) is setting
+            for other in flags
+        )
+        if value is None and is_renamed:
+            continue
         if value is None:
             every = setting.every if setting else ()
             gone = [_removing(target.command.style, one, text) for one in every]
@@ -62,8 +69,8 @@ def edits(target: Target, flags: Flags, text: str) -> list[Edit] | None:
             added += _inserted(target.command.style, text, last.span, flag, value)
         elif (edit := _replacing(setting, value, text)) is not None:
             found.append(edit)
-            if setting.spelling != flag and (named := _renaming(setting, flag, text)) is not None:
-                found.append(named)
+            if target.launch.takes_the_place_of(flag, flags):
+                found += _renaming(setting, flag, text)
         else:
             return None
     if added:
@@ -94,12 +101,10 @@ def _replacing(setting: Setting, value: str, text: str) -> Edit | None:
     return Edit(at, at + len(old), value) if at >= 0 else None
 
 
-def _renaming(setting: Setting, flag: str, text: str) -> Edit | None:
+def _renaming(setting: Setting, flag: str, text: str) -> list[Edit]:
     """The change of a flag's spelling inside the word that holds it."""
-    if setting.flag.span is None:
-        return None
-    at = text.find(setting.spelling, *setting.flag.span)
-    return Edit(at, at + len(setting.spelling), flag) if at >= 0 else None
+    at = -1 if setting.flag.span is None else text.find(setting.spelling, *setting.flag.span)
+    return [Edit(at, at + len(setting.spelling), flag)] if at >= 0 else []
 
 
 def _inserted(style: str, text: str, span: tuple[int, int], flag: str, value: str) -> str:

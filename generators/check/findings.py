@@ -41,8 +41,8 @@ class Finding:
     """One thing to report about a launch.
 
     `about`: the fields whose flags it stands at; `upgrade`: the release under which the launch is safe, with the flags that
-    it takes there. `fix`: the mildest flags that make it safe
-    in its own; `alternatives`: further ones, each with other flags.
+    it takes there; `fix`: the mildest flags that make it safe in its own; `alternatives`: further ones, each with other
+    flags; `judged`: the launch as the release resolves it.
     """
 
     code: Code
@@ -59,6 +59,7 @@ class Finding:
     about: tuple[str, ...] = ()
     upgrade: dict[str, Any] | None = None
     alternatives: tuple[dict[str, Any], ...] = ()
+    judged: Any = field(default=None, compare=False, repr=False)
 
     @property
     def trace(self) -> str | None:
@@ -126,12 +127,25 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """What else a release may make of a launch, and the verdict on it; `condition`: when, as a clause."""
+
+    condition: str
+    verdict: str
+    configuration: Mapping[str, Any]
+    sources: Mapping[str, str]
+    geometry: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A configuration under one release; depths in tokens.
 
     `configuration`: field by field, empty where the engine is not modelled; `theorems`: what the safe producers rest
     on; `shown_alone`: whether the solver showed the safety of this one configuration; `orders`: the search of orders of
-    events that the verdict rests on; `model`: what is known of the model, as in `generators.engines.Checking.model`.
+    events that the verdict rests on; `model`: what is known of the model, as in `generators.engines.Checking.model`;
+    `condition`: when the configuration is this one, as a clause, where it depends on what the launch does not say, and
+    `alternatives`: what it may be otherwise.
     """
 
     source: str
@@ -150,6 +164,8 @@ class Judgement:
     orders: OrdersSearched | None = None
     line: int | None = None
     model: dict[str, Any] | None = None
+    condition: str | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The judgement as JSON, its findings apart."""
@@ -170,6 +186,17 @@ class Judgement:
             "shown_alone": self.shown_alone,
             "orders": orders,
             "model": self.model,
+            "condition": self.condition,
+            "alternatives": [
+                {
+                    "condition": other.condition,
+                    "verdict": other.verdict,
+                    "configuration": dict(other.configuration),
+                    "sources": dict(other.sources),
+                    "geometry": dict(other.geometry),
+                }
+                for other in self.alternatives
+            ],
         }
 
 

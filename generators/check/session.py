@@ -143,8 +143,9 @@ def _placed(
     place = launch.place(*(finding.about or finding.code.about))
     mended, reach = _may_be_mended(finding), None
     if finding.case is not None:
-        step = engines.engine_of(design).check.step(design, launch, finding.is_conditional)
-        reach = affected(design, launch.configuration, finding.case, step)
+        judged = finding.judged or launch
+        step = engines.engine_of(design).check.step(design, judged, finding.is_conditional)
+        reach = affected(design, judged.configuration, finding.case, step)
     return replace(
         finding,
         source=source,

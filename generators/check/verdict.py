@@ -10,9 +10,11 @@ from generators import engines
 from generators.cases import codes, wording
 from generators.cases.domain import DEFAULT_CONTEXT
 from generators.cases.file_format import Case
-from generators.check.findings import Finding, Judged, Judgement, Remark
+from generators.check.findings import Alternative, Finding, Judged, Judgement, Remark
 from generators.launch.launch import Launch
 from spec.engine import engine_of
+
+_WORST_FIRST = ("unsafe", "inert", "not_modelled", "rejected", "safe")
 
 
 def judge(
@@ -31,6 +33,64 @@ def judge(
     """
     if design is None or launch.engine != design.engine:
         return _of_another_engine(launch, source)
+    possible = engines.engine_of(design).launch.possibilities(design, launch)
+    judged = []
+    for one, condition in possible:
+        judgement = _judge_one(design, one, source, context_length, alone, orders)
+        findings = tuple(replace(finding, judged=one) for finding in judgement.findings)
+        judged.append((replace(judgement, findings=findings), condition))
+    return _together(judged) if len(judged) > 1 else judged[0][0]
+
+
+def _together(judged: list[tuple[Judgement, str | None]]) -> Judgement:
+    """One judgement of what a release may make of a launch: safe only where all are; what only some have, with its condition.
+
+    What the release refuses under a condition is not what the launch is meant for, while it accepts another.
+    """
+    accepted = [one for one in judged if one[0].verdict != "rejected"] or judged
+    first, condition = accepted[0]
+    others = [one for one in judged if one[0] is not first]
+    verdict = next(v for v in _WORST_FIRST if v in [judgement.verdict for judgement, _ in accepted])
+    everywhere = set.intersection(*({f.code for f in one.findings} for one, _ in judged))
+    own = [f if f.code in everywhere else _only(f, condition, f.severity) for f in first.findings]
+    seen = {f.code for f in first.findings}
+    further = []
+    for judgement, its_condition in others:
+        weaker = "note" if judgement.verdict == "rejected" else "warning"
+        for finding in judgement.findings:
+            if finding.code not in seen:
+                severity = "note" if finding.severity == "note" else weaker
+                further.append(_only(finding, its_condition, severity))
+        seen |= {f.code for f in judgement.findings}
+    alternatives = tuple(
+        Alternative(c or "", j.verdict, j.configuration, j.sources, j.geometry) for j, c in others
+    )
+    return replace(
+        first,
+        verdict=verdict,
+        findings=(*own, *further),
+        condition=condition,
+        alternatives=alternatives,
+    )
+
+
+def _only(finding: Finding, condition: str | None, severity: str) -> Finding:
+    """A finding that a condition takes beside what the launch shows."""
+    if condition is None:
+        return finding
+    message = f"{condition[:1].upper()}{condition[1:]}: {finding.message}"
+    return replace(finding, message=message, severity=severity)
+
+
+def _judge_one(
+    design: Any,
+    launch: Launch,
+    source: str,
+    context_length: int | None,
+    alone: bool,
+    orders: dict[Any, Any] | None,
+) -> Judgement:
+    """What a release does with one configuration of a launch; not safe where it is with what is assumed alone."""
     checking = engines.engine_of(design).check
     judgement = _by_what_is_taken(design, launch, source, context_length, alone, orders)
     is_judged = judgement.verdict != "not_modelled"

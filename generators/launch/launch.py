@@ -77,7 +77,7 @@ class Launch:
     `words`: from the one that starts the engine on; `configuration`: None where the engine is not modelled; `sources`:
     where each value comes from; `unmodelled`: why no rule fits it, if so; `settings`: the flags that were read, by
     field; `notes`: about its words; `reading`: how the words were read; `facts`: what else its engine knows of it,
-    hashable.
+    hashable; `read`: what its engine keeps of the words, to resolve them for a release.
     """
 
     engine: str
@@ -90,6 +90,7 @@ class Launch:
     notes: tuple[Note, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     facts: Any = None
+    read: Any = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -118,21 +119,32 @@ class Launch:
         """How a flag, or another spelling of it, was given."""
         return self.settings.get(engines.engine(self.engine).launch.field_of(flag))
 
+    def takes_the_place_of(self, flag: str, flags: Flags) -> bool:
+        """Whether a change gives a setting the spelling of `flag` in place of one that it takes out."""
+        setting = self.setting(flag)
+        is_other = setting is not None and setting.spelling != flag and flags[flag] is not None
+        return is_other and flags.get(setting.spelling, "") is None
+
     def words_with(self, flags: Flags) -> list[Word]:
         """The words with these flags set: in place where they stand, else at the end; None takes one out."""
         words = list(self.words)
         for flag, value in flags.items():
             setting = self.setting(flag)
             if value is None:
+                if any(
+                    self.takes_the_place_of(f, flags) and self.setting(f) is setting for f in flags
+                ):
+                    continue
                 every = setting.every if setting else ()
                 gone = {id(word) for one in every for word in (one.flag, one.holder)}
                 words = [word for word in words if id(word) not in gone]
             elif setting is None:
                 words += [Word(flag), Word(value)] if value else [Word(flag)]
             else:
+                spelling = flag if self.takes_the_place_of(flag, flags) else setting.spelling
                 new = {
-                    id(setting.flag): setting.named(flag),
-                    id(setting.holder): setting.holding(value, flag),
+                    id(setting.flag): setting.named(spelling),
+                    id(setting.holder): setting.holding(value, spelling),
                 }
                 words = [new.get(id(word), word) for word in words]
         return words

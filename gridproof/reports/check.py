@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
@@ -56,8 +57,19 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
     head.append(f" ({release_from})" if release_from else "").append("  ")
     output.rich(head.append(judgement.verdict, VERDICT_STYLE[judgement.verdict]).append(but))
     summary = list(_summary(judgement))
+    if judgement.condition and summary:
+        output.line(f"  {judgement.condition}:")
     for line in summary:
         output.line(f"  {line}")
+    for other in judgement.alternatives:
+        made = replace(
+            judgement,
+            configuration=other.configuration,
+            sources=other.sources,
+            geometry=other.geometry,
+        )
+        values = "; ".join(_summary(made))
+        output.line(f"  {other.condition}: {other.verdict}: {values}")
     if judgement.producers and summary:
         output.line("  " + ", ".join(f"{p}: {v}" for p, v in judgement.producers.items()))
     if judgement.verdict == "safe":

@@ -131,7 +131,7 @@ def renamed(design: Design, launch: Launch) -> list[Flags]:
     for spelling, values in launch.facts.contested:
         to = options.successor(spelling, design.release)
         if to is not None and not meant_by(spelling, design.release):
-            new[to] = values[0] if values else ""
+            new |= {to: values[0] if values else "", spelling: None}
     if not new:
         return []
     return [new, *_pairs([new], _strategies(launch.configuration))]

@@ -23,12 +23,24 @@ def refused_by(design: Design, c: Configuration) -> list[Guard]:
     return [guard for guard in design.guards if not guard.accepts(c)]
 
 
+# The guard is evaluated before the engine chooses a number of draft tokens by itself.
+_ON_GIVEN_DRAFTS = "interval_covers_draft_tokens"
+
+
+def _names_drafts(launch: Launch) -> bool:
+    """Whether the number of draft tokens was given."""
+    name = "speculative_num_draft_tokens"
+    return name in launch.settings or name in launch.reading.get("given", {})
+
+
 def refusals(design: Design, launch: Launch) -> Iterator[Remark]:
     """Why the release refuses to start with a launch, if it does."""
     yield from _refused_words(design, launch)
     if launch.unmodelled or not _is_served(design, launch):
         return
     for guard in refused_by(design, launch.configuration):
+        if guard.name == _ON_GIVEN_DRAFTS and not _names_drafts(launch):
+            continue
         of_strategy = guard.name in codes.CANNOT_START.guards
         code = codes.CANNOT_START if of_strategy else codes.REJECTED
         yield Remark(code, f"the release refuses to start: {guard.demands}")

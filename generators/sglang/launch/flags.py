@@ -38,17 +38,22 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "prefill_attention_backend": ("--prefill-attention-backend",),
     "speculative_draft_attention_backend": ("--speculative-draft-attention-backend",),
     "hicache_write_policy": ("--hicache-write-policy",),
+    "speculative_eagle_topk": ("--speculative-eagle-topk",),
+    "dp_size": ("--dp-size", "--data-parallel-size"),
+    "attn_dp_size": ("--attn-dp-size",),
+    "device": ("--device",),
 }
 SWITCHES: dict[str, tuple[str, ...]] = {
     "disable_radix_cache": ("--disable-radix-cache",),
     "disable_overlap_schedule": ("--disable-overlap-schedule",),
     "enable_mixed_chunk": ("--enable-mixed-chunk",),
+    "enable_dp_attention": ("--enable-dp-attention",),
 }
 _TEXT = [
     *("speculative_algorithm", "model_path", "mamba_radix_cache_strategy", "linear_attn_backend"),
     *("attention_backend", "decode_attention_backend", "prefill_attention_backend"),
     "speculative_draft_attention_backend",
-    *("config_file", "hicache_write_policy"),
+    *("config_file", "hicache_write_policy", "device"),
 ]
 # The flags that reach what is not modelled are read as well.
 for _group in not_modelled():

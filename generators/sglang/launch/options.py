@@ -96,9 +96,8 @@ def option(flag: str, release: str) -> Option | None:
 def successor(flag: str, release: str) -> str | None:
     """The flag that sets in a release what another one set before it was removed."""
     for entry in _document()["renamed"]:
-        if entry["flag"] == flag and entry["to"] in engine_flags():
-            if meant_by(entry["to"], release) == (entry["to"],):
-                return entry["to"]
+        if entry["flag"] == flag and meant_by(entry["to"], release) == (entry["to"],):
+            return entry["to"]
     return None
 
 
@@ -154,7 +153,7 @@ def given(texts: Sequence[str | None], position: int) -> Iterator[str]:
         yield value
         return
     for text in texts[position + 1 :] if takes_one else ():
-        if text is None or text.startswith("-") and not text.lstrip("-")[:1].isdigit():
+        if text is None or (text.startswith("-") and not text.lstrip("-")[:1].isdigit()):
             return
         yield text
         if not takes_more:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from generators.engines import Launching
 from generators.launch.formats.base import Format
+from generators.launch.launch import Launch
 from generators.launch.words import Word
-from generators.sglang.launch import flags, resolve
+from generators.sglang.launch import flags, platforms, resolve
 
 
 class _Launching(Launching):
@@ -33,6 +35,13 @@ class _Launching(Launching):
         from generators.sglang.launch.start_log import StartLog
 
         return (StartLog(),)
+
+    def possibilities(self, design: Any, launch: Launch) -> Sequence[tuple[Launch, str | None]]:
+        return resolve.possibilities(launch, design.release)
+
+    def given_by_image(self, image: str) -> Mapping[str, Any]:
+        gpu = platforms.of_image(image)
+        return {} if gpu is None else {"gpu": gpu}
 
     def with_files(self, words: Sequence[Word], folder: Path) -> Sequence[Word]:
         if not any(word.text == flags.CONFIG for word in words):

@@ -5,33 +5,36 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from generators.common.errors import BadInput
 from generators.launch.launch import Launch
 from generators.launch.words import Word
+from generators.sglang.launch import platforms
 from generators.sglang.launch.flag_classes import not_modelled
 from generators.sglang.launch.flags import FLAGS, LARGEST, Given, read_flags
 from generators.sglang.launch.models import UNKNOWN, ModelFacts, facts_of_model
 from spec.recurrences import RECURRENCES
 from spec.sglang.configuration import STRATEGIES, Configuration
+from spec.sglang.releases import RELEASES
 
-# Pages (tokens) that an attention backend accepts, the one first that it sets where another was asked for, and by which
-# flags it does.  Source: SGLang 0.5.23, `arg_groups/overrides.py` (`_mla_backend_page_constraints`).
-_DECODES = ("attention_backend", "decode_attention_backend")
-_PREFILLS = (*_DECODES, "prefill_attention_backend")
-_PAGES_OF_BACKEND = {
-    "flashmla": ((64,), _DECODES),
-    "trtllm_mla": ((64, 32), _DECODES),
-    "cutedsl_mla": ((64, 32), _PREFILLS),
-    "trtllm_mha": ((64, 16, 32, 128), (*_PREFILLS, "speculative_draft_attention_backend")),
+# The flags that name attention backends, by field.
+_BACKENDS = {
+    "attention_backend": "--attention-backend",
+    "decode_attention_backend": "--decode-attention-backend",
+    "prefill_attention_backend": "--prefill-attention-backend",
+    "speculative_draft_attention_backend": "--speculative-draft-attention-backend",
 }
+_PHASES = ("decode_attention_backend", "prefill_attention_backend")
+# Algorithms whose drafts are a chain or a tree of steps; the first choice of the engine is a chain of 4 tokens.
+_BY_STEPS = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")
+_OWN_WAY = ("NGRAM", "DFLASH", "DSPARK")
 # What may be given where a command does not hold it.
 SETTABLE = (
     *("page_size", "dcp_size", "mamba_track_interval", "speculative_num_draft_tokens"),
-    *("mamba_chunk_size", "recurrence", "strategy", "sessions"),
+    *("mamba_chunk_size", "recurrence", "strategy", "sessions", "gpu"),
 )
 # Fields and flags that only a model with recurrent layers has.
 _OF_HYBRIDS = ("mamba_chunk_size", "recurrence", "mamba_track_interval", "strategy")
@@ -64,7 +67,8 @@ class Facts:
     `radix_cache`: whether it has one; `refused`: why the engine refuses its strategy for a reason that stands in the
     model or in another flag; `beyond`: its flags that reach what is not modelled;
     `sessions`: whether its requests were given as ones with session parameters; `contested`: its flags, with their values,
-    that not every modelled release accepts; `unknown`: the fields whose values only the running command knows.
+    that not every modelled release accepts; `unknown`: the fields whose values only the running command knows; `gpus`: the
+    kinds of GPU that it may run on.
     """
 
     model: ModelFacts
@@ -77,22 +81,49 @@ class Facts:
     sessions: bool
     contested: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unknown: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
 
 
 def _draft_tokens(given: Given) -> tuple[int, str]:
-    """Tokens of a verify step, as the engine resolves them from block sizes and steps."""
-    if given.value("speculative_algorithm", "").upper() in ("", "NONE"):
+    """Tokens of a verify step, as the engine resolves them from block sizes and steps.
+
+    Source: SGLang 0.5.17 to 0.5.23, `arg_groups/speculative_hook.py`.
+    """
+    algorithm = given.value("speculative_algorithm", "").upper()
+    if algorithm in ("", "NONE"):
         return 0, "default"
+    if algorithm in _BY_STEPS:
+        steps, tokens = (
+            given.value("speculative_num_steps"),
+            given.value("speculative_num_draft_tokens"),
+        )
+        if steps is not None and given.value("speculative_eagle_topk", 1) == 1:
+            return steps + 1, "flag"
+        return (4, "default") if tokens is None else (tokens, "flag")
     more = {
-        "speculative_num_draft_tokens": 0,
         "speculative_dspark_block_size": 1,
         "speculative_dflash_block_size": 0,
+        "speculative_num_draft_tokens": 0,
         "speculative_num_steps": 1,
     }
     for name, bonus in more.items():
+        of_another = name.startswith(("speculative_ds", "speculative_df"))
+        if of_another and algorithm.lower() not in name:
+            continue
         if (tokens := given.value(name)) is not None:
             return tokens + bonus, "flag"
-    return 8, "assumed"
+    return (12, "default") if algorithm == "NGRAM" else (8, "assumed")
+
+
+def _speculation(given: Given) -> str:
+    """The kind of speculation, as resolutions tell them apart (`platforms.of_model`)."""
+    algorithm = given.value("speculative_algorithm", "").upper()
+    if algorithm in ("", "NONE"):
+        return "none"
+    if algorithm in _OWN_WAY:
+        return algorithm
+    shape = given.value("speculative_eagle_topk")
+    return "unset" if shape is None else "chain" if shape == 1 else "tree"
 
 
 def _algorithm(flags: Given) -> str:
@@ -105,9 +136,9 @@ def _algorithm(flags: Given) -> str:
     return name.upper()
 
 
-def _unbuffered(given: Given, facts: ModelFacts) -> str | None:
+def _unbuffered(given: Given, facts: ModelFacts, release: str, gpu: str) -> str | None:
     """Why a launch can have no extra buffer, apart from its values: None where it can."""
-    if not facts.extra_buffer:
+    if not facts.extra_buffer or platforms.is_unbuffered(release, facts.architecture, gpu):
         return "the engine has no extra_buffer strategy for this model; --mamba-radix-cache-strategy no_buffer starts"
     backend = given.value("linear_attn_backend", "triton")
     if backend != "triton":
@@ -115,12 +146,17 @@ def _unbuffered(given: Given, facts: ModelFacts) -> str | None:
     return None
 
 
-def _strategy(
-    given: Given, overlap: bool, page: int, can_be_buffered: bool = True
-) -> tuple[str, str]:
+def _refused(facts: ModelFacts, release: str, gpu: str) -> str | None:
+    """Why a release does not start with an extra buffer on a kind of GPU."""
+    if not platforms.is_refused(release, facts.architecture, gpu):
+        return None
+    return f"{release} has no extra_buffer on this kind of GPU ({gpu})"
+
+
+def _strategy(given: Given, wants_buffers: bool, can_be_buffered: bool) -> tuple[str, str]:
     named = given.value("mamba_radix_cache_strategy", "auto")
     if named == "auto":
-        buffered = can_be_buffered and (overlap or ("page_size" in given.settings and page > 1))
+        buffered = can_be_buffered and wants_buffers
         source = "flag" if "mamba_radix_cache_strategy" in given.settings else "default"
         return ("extra_buffer" if buffered else "no_buffer"), source
     if named not in STRATEGIES:
@@ -136,12 +172,19 @@ def _strategy(
 
 @dataclass
 class _Values:
-    """Values of a configuration with their sources, each field asked of the better source first."""
+    """Values of a configuration with their sources, each field asked of the better source first.
+
+    `early`: the page that the engine has when it chooses a strategy; `is_unnamed`: whether it chooses one.
+    """
 
     given: Given
     facts: ModelFacts
     beside: Mapping[str, Any]
+    release: str
+    gpu: str
     sources: dict[str, str] = field(default_factory=dict)
+    early: int | None = None
+    is_unnamed: bool = False
 
     def pick(self, name: str) -> Any:
         if name in self.beside:
@@ -161,22 +204,69 @@ class _Values:
         return name == "mamba_chunk_size" or (name == "page_size" and self.facts is UNKNOWN)
 
     def page(self) -> int:
-        """The resolved page: the one given, else what the attention backends make of it."""
-        page = self.pick("page_size")
+        """The resolved page: the one given, else what the model, the GPU and the attention backends make of it."""
+        given = self.pick("page_size")
         if "page_size" in self.beside:
-            return page
-        for backend, (accepted, flags) in _PAGES_OF_BACKEND.items():
-            if page not in accepted and backend in map(self.given.value, flags):
-                self.sources["page_size"] = "flag"
-                page = accepted[0]
+            self.early = given
+            return given
+        page = self.early = given if self.sources["page_size"] == "flag" else None
+        names = {name: self.given.value(name) for name in _BACKENDS}
+        is_chosen = names["attention_backend"] is None or self.gpu == "npu"
+        if is_chosen and self.facts.architecture is not None:
+            phase = "one" if any(names[name] for name in _PHASES) else "none"
+            named = self.given.value("mamba_radix_cache_strategy", "auto")
+            strategy = "named" if named.startswith("extra_buffer") else "auto"
+            rule = platforms.of_model(
+                *(self.release, self.gpu, self.facts.architecture),
+                *(_speculation(self.given), strategy, phase),
+            )
+            page = rule.of(page) if rule else page
+            # Nemotron-H asks for buffers beside its page where it speculates (`model_overrides/nemotron_h.py`).
+            speculates = _speculation(self.given) != "none"
+            asks = speculates and self.facts.architecture.startswith("NemotronH")
+            if rule is not None and (rule.is_early or self.gpu == "npu" or asks):
+                self.early = page
+        for name, backend in platforms.in_order({k: v for k, v in names.items() if v}):
+            page = self._of_backend(name, backend, page)
+        if page is None:
+            return given if self.facts.architecture is None else 1
+        if page != given:
+            self.sources["page_size"] = "flag" if any(names.values()) else "default"
         return page
 
-    def strategy(self, overlap: bool, page: int) -> str:
-        can_be_buffered = _unbuffered(self.given, self.facts) is None
-        strategy, self.sources["strategy"] = _strategy(self.given, overlap, page, can_be_buffered)
+    def _of_backend(self, name: str, backend: str, page: int | None) -> int | None:
+        """What a backend that a flag names makes of the page."""
+        if self.gpu == "npu" or (backend == "fa4" and _speculation(self.given) == "tree"):
+            return page
+        # A draft's backend asks for pages as that of decode does.
+        drafts = name == "speculative_draft_attention_backend"
+        if drafts and backend != "trtllm_mha":
+            return page
+        architecture = self.facts.architecture
+        flag = _BACKENDS["decode_attention_backend" if drafts else name]
+        rule = platforms.of_backend(self.release, self.gpu, architecture, flag, backend)
+        return rule.of(page) if rule else page
+
+    def strategy(self, overlap: bool) -> str:
+        refused = _unbuffered(self.given, self.facts, self.release, self.gpu)
+        named = self.given.value("mamba_radix_cache_strategy", "auto")
+        strategy, self.sources["strategy"] = _strategy(
+            self.given, overlap or (self.early or 1) > 1, refused is None
+        )
+        self.is_unnamed = named == "auto" and "strategy" not in self.beside
         if "strategy" in self.beside:
             strategy, self.sources["strategy"] = self.beside["strategy"], "flag"
         return strategy
+
+    def chunk(self) -> int | None:
+        """The chunk of a prefill (tokens), of which each rank of attention data parallelism has its share."""
+        size = self.pick("chunked_prefill_size")
+        if size is None or size < 1 or "chunked_prefill_size" in self.beside:
+            return size
+        ranks = self.given.value("attn_dp_size", 1)
+        if self.given.value("enable_dp_attention", False) and ranks == 1:
+            ranks = self.given.value("dp_size", 1)
+        return size // ranks or 1
 
     def draft_tokens(self) -> int:
         draft, source = _draft_tokens(self.given)
@@ -282,6 +372,34 @@ def _beyond(given: Given) -> tuple[Beyond, ...]:
     return tuple(found.values())
 
 
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What the words of a launch give before a release and a GPU make a configuration of it.
+
+    `hybrid`, `assumed` and `names_a_model` are those of `Facts`.
+    """
+
+    words: tuple[Word, ...]
+    flags: Given
+    facts: ModelFacts
+    beside: Mapping[str, Any]
+    config: Path | None
+    resolved: bool
+    hybrid: bool | None
+    assumed: str | None
+    names_a_model: bool
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """The kinds of GPU that it may run on, the likeliest first."""
+        if "gpu" in self.beside:
+            return (self.beside["gpu"],)
+        if self.resolved or "page_size" in self.beside:
+            return (platforms.OTHERS,)
+        backends = {name: self.flags.value(name) for name in _BACKENDS}
+        return platforms.possible(self.flags.value("device"), backends)
+
+
 def resolve(
     words: Sequence[Word],
     *,
@@ -289,20 +407,51 @@ def resolve(
     config: Path | None = None,
     resolved: bool = False,
 ) -> Launch:
-    """The launch that the words behind the engine give; the arguments are those of `generators.launch.launch.read_words`."""
+    """The launch that the words behind the engine give, on the newest release and the likeliest GPU.
+
+    The arguments are those of `generators.launch.launch.read_words`.
+    """
     flags = read_flags(words)
     path, served, named = _model_named(words, flags)
     facts = facts_of_model(path, config, served)
     # Nothing in a list of flags alone starts the engine: it may be for any model.
     only_flags = any(word.text.startswith("-") for word in words[:1])
     hybrid, assumed = _hybrid(flags, facts, given, named or only_flags)
-    values = _Values(flags, facts, given)
+    read = Read(tuple(words), flags, facts, given, config, resolved, hybrid, assumed, named)
+    return _launch(read, RELEASES[-1], read.gpus[0])
+
+
+def possibilities(launch: Launch, release: str) -> tuple[tuple[Launch, str | None], ...]:
+    """What a release makes of a launch on each kind of GPU that it may run on, with the condition; alike ones once.
+
+    A launch whose configuration was changed after it was read stands as it is.
+    """
+    read = launch.read
+    if launch.configuration != _launch(read, RELEASES[-1], read.gpus[0]).configuration:
+        return ((launch, None),)
+    made = [
+        (replace(_launch(read, release, gpu), unmodelled=launch.unmodelled), gpu)
+        for gpu in read.gpus
+    ]
+    alike: dict[Any, tuple[Launch, str]] = {}
+    for one, gpu in made:
+        alike.setdefault((one.configuration, one.facts), (one, gpu))
+    if len(alike) == 1:
+        return ((made[0][0], None),)
+    return tuple((one, platforms.CONDITIONS[gpu]) for one, gpu in alike.values())
+
+
+def _launch(read: Read, release: str, gpu: str) -> Launch:
+    """What a release makes of a launch on a kind of GPU."""
+    flags, facts, given, resolved = read.flags, read.facts, read.beside, read.resolved
+    hybrid, assumed, named = read.hybrid, read.assumed, read.names_a_model
+    values = _Values(flags, facts, given, release, gpu)
     page = values.page()
     # Pipeline parallelism turns the overlap scheduler off once the strategy is chosen.
     wants_overlap = not flags.value("disable_overlap_schedule", False)
     overlap = wants_overlap and flags.value("pp_size", 1) == 1
     values.sources["overlap"] = "default" if overlap else "flag"
-    strategy, draft = values.strategy(wants_overlap, page), values.draft_tokens()
+    strategy, draft = values.strategy(wants_overlap), values.draft_tokens()
     speculates = draft > 0 and "speculative_algorithm" in flags.settings
     algorithm = _algorithm(flags) if speculates else None
     values.sources["speculative_algorithm"] = "flag" if algorithm else "default"
@@ -312,9 +461,9 @@ def resolve(
         mamba_track_interval=values.pick("mamba_track_interval"),
         speculative_num_draft_tokens=draft,
         speculative_algorithm=algorithm,
-        chunked_prefill_size=values.pick("chunked_prefill_size"),
+        chunked_prefill_size=values.chunk(),
         strategy=strategy,
-        overlap=overlap and strategy != "no_buffer",
+        overlap=overlap and not (strategy == "no_buffer" and values.is_unnamed),
         mamba_chunk_size=values.pick("mamba_chunk_size"),
         recurrence=values.pick("recurrence"),
         page_size_given="page_size" in flags.settings and not resolved,
@@ -325,25 +474,29 @@ def resolve(
         sources = {name: "log" if at == "flag" else at for name, at in sources.items()}
     return Launch(
         engine="sglang",
-        words=tuple(words),
+        words=read.words,
         configuration=configuration,
         sources=sources,
         context_length=flags.value("context_length"),
         unmodelled=_unmodelled(flags, facts, given, hybrid),
         settings=flags.settings,
         notes=tuple(flags.notes),
-        reading={"given": given, "config": config, "resolved": resolved},
+        reading={"given": given, "config": read.config, "resolved": resolved},
+        read=read,
         facts=Facts(
             model=facts,
             hybrid=hybrid,
             assumed=assumed,
             names_a_model=named,
             radix_cache=not flags.value("disable_radix_cache", False),
-            refused=None if strategy == "no_buffer" else _unbuffered(flags, facts),
+            refused=None
+            if strategy == "no_buffer"
+            else _unbuffered(flags, facts, release, gpu) or _refused(facts, release, gpu),
             beyond=_beyond(flags),
             sessions=given.get("sessions", False),
             contested=tuple(flags.contested),
             unknown=tuple(flags.unresolved),
+            gpus=read.gpus,
         ),
     )
 
@@ -354,6 +507,13 @@ def value_of(name: str, text: str) -> Any:
         if text not in ("on", "off"):
             raise BadInput(f"--set {name}: {text[:40]!r} is neither on nor off")
         return text == "on"
+    if name == "gpu":
+        if (kind := platforms.kind_of(text)) is None:
+            known = ", ".join(platforms.KINDS)
+            raise BadInput(
+                f"--set gpu: {text[:40]!r} is not known; accepted are {known} and names such as h200, b200 or mi355x"
+            )
+        return kind
     choices = {"recurrence": RECURRENCES, "strategy": STRATEGIES}.get(name)
     if choices is not None:
         if text not in choices:

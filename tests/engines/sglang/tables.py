@@ -8,10 +8,9 @@ resolution code and leaves what it found in DIR.  Anywhere, `... write DIR` make
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
 
 from spec.sglang.releases import RELEASES
 
@@ -275,20 +274,28 @@ def pages_table(measured: Mapping[str, Any]) -> str:
     lines += _grouped(measured, "backends", "backend", ("backend", "flag", "gpu", "latent"))
     keys = ("architecture", "gpu", "speculation", "strategy", "phase")
     lines += _grouped(measured, "gpus", "default", keys)
-    plain: dict[str, dict[str, Any]] = {}
+    for title, begins in (("unbuffered", "no_buffer"), ("refused", "refused: extra_buffer needs")):
+        lines += _strategies(measured, title, begins)
+    return "\n".join(lines)
+
+
+def _strategies(measured: Mapping[str, Any], title: str, begins: str) -> Iterator[str]:
+    """Entries of the architectures whose strategy, left to the engine, ends in one way; on SM90 and on XPUs."""
+    ends: dict[tuple[str, str], dict[str, Any]] = {}
     for release, found in measured.items():
         for one in found["buffered"]:
-            if one["kernel"] == "triton" and one["gpu"] == "sm90" and one["is"] == "no_buffer":
-                plain.setdefault(one["architecture"], {})[release] = True
-    runs = ((first, last, a) for a, found in plain.items() for first, last, _ in spans(found))
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for first, last, architecture in runs:
-        grouped.setdefault((first, last), []).append(architecture)
-    for (first, last), architectures in sorted(grouped.items()):
+            at = one["kernel"] == "triton" and one["gpu"] in ("sm90", "xpu")
+            if at and one["is"].startswith(begins):
+                ends.setdefault((one["gpu"], one["architecture"]), {})[release] = True
+    grouped: dict[Any, list[str]] = {}
+    for (gpu, architecture), found in ends.items():
+        for first, last, _ in spans(found):
+            grouped.setdefault((gpu, first, last), []).append(architecture)
+    for (gpu, first, last), architectures in sorted(grouped.items()):
         span = {} if first == RELEASES[0] else {"first": first}
         span |= {} if last == RELEASES[-1] else {"last": last}
-        lines += ["[[unbuffered]]", *_entry(span | {"architecture": sorted(architectures)}), ""]
-    return "\n".join(lines)
+        entry = {"gpu": [gpu]} | span | {"architecture": sorted(architectures)}
+        yield from (f"[[{title}]]", *_entry(entry), "")
 
 
 def _grouped(

@@ -92,11 +92,16 @@ def test_where_each_value_comes_from():
         ("--page-size 96", "rejected", "must divide the other"),
         ("--tp-size 8 --dcp-size 3", "rejected", "multiple of --dcp-size"),
         (
-            "--mamba-track-interval 4 --speculative-algorithm EAGLE --speculative-num-steps 7",
+            "--mamba-track-interval 4 --speculative-algorithm EAGLE --speculative-num-draft-tokens 8",
             "rejected",
             "draft tokens",
         ),
-        ("--mamba-radix-cache-strategy no_buffer", "not_modelled", "no_buffer"),
+        ("--mamba-radix-cache-strategy no_buffer", "rejected", "--disable-overlap-schedule"),
+        (
+            "--mamba-radix-cache-strategy no_buffer --disable-overlap-schedule",
+            "not_modelled",
+            "no_buffer",
+        ),
         (
             "--mamba-radix-cache-strategy no_buffer --dcp-size 8 --tp-size 8",
             "rejected",

@@ -67,6 +67,10 @@ def test_a_launch_with_a_flag_that_is_not_modelled_is_not_safe_and_the_reason_is
     flags, group
 ):
     judgement = judged(f"{LAZY} {SPECULATION} {flags}")
+    if judgement.verdict == "rejected":
+        # Not every flag or value is one of this release.
+        assert {f.code.id for f in judgement.findings} & {"GP001", "GP012"}
+        return
     assert judgement.verdict in ("not_modelled", "unsafe")
     for producer in group.producers:
         assert judgement.producers[producer] in ("not_modelled", "unsafe")
@@ -100,7 +104,7 @@ def test_the_launch_beside_it_is_safe(flags):
     [
         (BACK, "GP601", "host", RELEASES, "error"),
         (HOST, "GP601", "host", RELEASES[RELEASES.index("0.5.19") :], "warning"),
-        (BACK.replace("hierarchical-cache", "hicache"), "GP601", "host", RELEASES, "error"),
+        (BACK.replace("hierarchical-cache", "hicache"), "GP601", "host", RELEASES[-1:], "error"),
         (STORAGE, "GP602", "host", RELEASES[RELEASES.index("0.5.20") :], "error"),
         ("--enable-streaming-session", "GP603", "sessions", RELEASES, "error"),
         ("--disaggregation-mode decode", "GP604", "transfer", RELEASES, "warning"),
