@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from generators.launch.words import Lines, Word
+from generators.launch.words import Lines, Offsets, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -167,8 +167,8 @@ class _Reading:
     found: list[list[Word] | Embedded] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.is_ascii = self.text.isascii()
         self.data = self.text.encode()
+        self.offsets = Offsets(self.data)
 
     def of(self, root: Node, environment: _Environment) -> Iterator[list[Word] | Embedded]:
         for node in root.children:
@@ -190,9 +190,7 @@ class _Reading:
     # places
 
     def offset(self, byte: int) -> int:
-        if self.is_ascii:
-            return self.start + byte
-        return self.start + len(self.data[:byte].decode(errors="ignore"))
+        return self.start + self.offsets.of(byte)
 
     def placed(self, text: str, node: Node) -> Word:
         start, end = self.offset(node.start_byte), self.offset(node.end_byte)
@@ -297,8 +295,9 @@ class _Reading:
         self.branches(items, env, depth, is_whole)
 
     def _case_item(self, node: Node, env: _Environment, depth: int) -> None:
+        patterns = {child.id for child in node.children_by_field_name("value")}
         for child in node.children:
-            if child not in node.children_by_field_name("value"):
+            if child.id not in patterns:
                 self.statement(child, env, depth)
 
     def _while_statement(self, node: Node, env: _Environment, depth: int) -> None:
@@ -362,7 +361,9 @@ class _Reading:
                 self.statement(node, inner, depth)
             ends.append(inner)
         for name in {name for end in ends for name in end}:
-            env[name] = _known(name, (value for end in ends for value in end.get(name, ())))
+            left = [end.get(name) for end in ends]
+            if any(values is not left[0] for values in left):
+                env[name] = _known(name, [value for values in left for value in values or ()])
 
     # values
 
@@ -558,8 +559,10 @@ def _joined(old: _Value, new: _Value) -> _Value:
     return _Value((replace(first[0], text=text),) if first else ())
 
 
-def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
+def _known(name: str, values: Sequence[_Value]) -> tuple[_Value, ...]:
     """The values that branches leave: those that the text itself gives, and where there are many what they share."""
+    if len(values) == 2 and _goes_on(*values):
+        return _grown(values)
     by_text: dict[tuple[str, ...], _Value] = {}
     for value in values:
         by_text.setdefault(value.texts, value)
@@ -577,6 +580,17 @@ def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
         return tuple(found)
     text = " ".join((*shared, f"${{{name}}}"))
     return (_Value((Word(text, found[0].words[0].line if found[0].words else None),)),)
+
+
+def _goes_on(old: _Value, new: _Value) -> bool:
+    """Whether an array is another one with words added behind it."""
+    size = len(old.words)
+    return (
+        new.is_array
+        and 0 < size < len(new.words)
+        and bool(old.words[0].text)
+        and new.words[:size] == old.words
+    )
 
 
 def _alike(texts: Sequence[Sequence[str]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 # What a template such as {{ .Values.page }} is replaced by, character for character, before a text is parsed.
@@ -41,6 +41,16 @@ class Word:
         """The word as a message shows it."""
         text = re.sub(f"{TEMPLATE}+", "{{...}}", self.text)
         return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+class Offsets:
+    """The offset in characters of each offset in bytes of UTF-8."""
+
+    def __init__(self, data: bytes):
+        self._within = [m.start() for m in re.finditer(rb"[\x80-\xbf]", data)]
+
+    def of(self, byte: int) -> int:
+        return byte - bisect_left(self._within, byte)
 
 
 class Lines:

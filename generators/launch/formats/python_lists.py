@@ -24,7 +24,7 @@ from generators.launch.formats.base import (
     shell_items,
     unplaced,
 )
-from generators.launch.words import TEMPLATE, Word
+from generators.launch.words import TEMPLATE, Offsets, Word
 
 # A list of fewer flags is more often a part of one, or what a test looks for.
 _FEWEST_FLAGS = 3
@@ -88,6 +88,7 @@ class _Reading:
 
     document: Document
     modules: dict[str, str] = field(default_factory=dict)
+    offsets: dict[int, tuple[int, Offsets]] = field(default_factory=dict)
 
     def of(self, tree: ast.Module) -> Iterator[Item]:
         try:
@@ -385,9 +386,13 @@ class _Reading:
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a place that the syntax tree counts in bytes of UTF-8."""
-        start = self.document.lines.start(line + self.document.line - 1)
-        head = self.document.text[start : start + column].encode()[:column]
-        return start + len(head.decode(errors="ignore"))
+        if line not in self.offsets:
+            start = self.document.lines.start(line + self.document.line - 1)
+            end = self.document.text.find("\n", start)
+            text = self.document.text[start : None if end < 0 else end]
+            self.offsets[line] = start, Offsets(text.encode())
+        start, offsets = self.offsets[line]
+        return start + offsets.of(column)
 
     def end(self, node: ast.expr) -> int:
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
