@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -27,10 +27,12 @@ _ENOUGH = 2_000_000
 DEEPEST = 60
 # Of a loop over literal words so many are tried.
 MOST_ROUNDS = 8
-# How angle brackets and spaces of a placeholder such as <your model> stand in the text that is parsed.
+# How a placeholder such as <your model> and plain dollars stand in the text that is parsed.
 _PLACEHOLDER = re.compile(r"(?<![<\w])<[A-Za-z][\w ./-]*>")
-_HIDDEN = str.maketrans("<> ", "\ue001\ue002\ue003")
-_SHOWN = str.maketrans("\ue001\ue002\ue003", "<> ")
+_HIDDEN = str.maketrans("<> $", "\ue001\ue002\ue003\ue004")
+_SHOWN = str.maketrans("\ue001\ue002\ue003\ue004", "<> $")
+# A dollar that begins no variable, such as $HOST$:5000.
+_DOLLAR = re.compile(r"(?<=\w)\$(?=[:/.,])")
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_DOUBLE = re.compile(r'\\(?:\n|(["\\$`]))')
 _FIELD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"]|['"])+""")
@@ -116,6 +118,7 @@ def _prepared(text: str, folded: bool) -> str:
         text = (
             _COMMENT.sub(lambda m: " " * len(m[0]), text).replace("\\\n", "  ").replace("\n", " ")
         )
+    text = _DOLLAR.sub(lambda m: m[0].translate(_HIDDEN), text)
     return _PLACEHOLDER.sub(lambda m: m[0].translate(_HIDDEN), text)
 
 
@@ -165,6 +168,7 @@ class _Reading:
     functions: dict[str, Node] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     found: list[list[Word] | Embedded] = field(default_factory=list)
+    seen: set[Embedded | tuple[Word, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.data = self.text.encode()
@@ -180,12 +184,13 @@ class _Reading:
                 yield from self.taken()
 
     def taken(self) -> Iterator[list[Word] | Embedded]:
+        """What was found since the last call; a command of a function or a loop once, however often it is run."""
         found, self.found = self.found, []
-        last: list[Word] | Embedded | None = None
         for command in found:
-            if command and command != last:
+            key = command if isinstance(command, Embedded) else tuple(command)
+            if command and key not in self.seen:
+                self.seen.add(key)
                 yield command
-            last = command
 
     # places
 

@@ -69,13 +69,17 @@ _Branch = tuple[tuple[int, str], ...]
 
 @dataclass
 class _Variable:
-    """What a name was given: the words of a list, a text with its line, or the entries of a dictionary."""
+    """What a name was given: the words of a list, a text with its line, the entries of a dictionary, or a launch.
+
+    `is_launch`: an object that a call made which starts an engine.
+    """
 
     words: list[Word] | None = None
     text: str | None = None
     entries: dict[str, ast.expr] | None = None
     line: int = 0
     is_part: bool = False
+    is_launch: bool = False
     branch: _Branch = ()
 
 
@@ -143,8 +147,10 @@ class _Reading:
         if target is not None and value is not None:
             given = self.value(value, names)
             if given is None:
-                names.pop(target, None)
                 yield from self.expression(value, names)
+                names.pop(target, None)
+                if self.engine_of(value):
+                    names[target] = _Variable(is_launch=True)
                 return
             if isinstance(node, ast.AugAssign):
                 self.extend(names, target, given, branch)
@@ -220,8 +226,9 @@ class _Reading:
 
     def called(self, node: ast.Call, names: _Names) -> Iterator[Command]:
         """The launch of a call that starts an engine in this process: its keyword arguments are the flags."""
-        engine = engine_called(self.dotted(node.func))
-        if engine is None:
+        engine = self.engine_of(node)
+        given = [*node.args, *(word.value for word in node.keywords)]
+        if engine is None or any(self.is_launch(part, names) for part in given):
             return
         words: list[Word] = []
         keywords = [(word.arg, word.value) for word in node.keywords]
@@ -236,6 +243,16 @@ class _Reading:
                 continue
             words += self.flag(name, value, names)
         yield Command(self.document.source, self.line(node), tuple(words), "", engine=engine)
+
+    def engine_of(self, node: ast.AST) -> str | None:
+        """The engine that an expression starts, if it is a call that does."""
+        return engine_called(self.dotted(node.func)) if isinstance(node, ast.Call) else None
+
+    def is_launch(self, node: ast.expr, names: _Names) -> bool:
+        """Whether an argument is what another call made that starts an engine; the launch is found there."""
+        if isinstance(node, ast.Name):
+            return node.id in names and names[node.id].is_launch
+        return self.engine_of(node) is not None
 
     def flag(self, name: str, value: ast.expr, names: _Names) -> list[Word]:
         flag = "--" + name.replace("_", "-")
@@ -371,7 +388,8 @@ class _Reading:
             return None
         start = self.offset(node.lineno, node.col_offset)
         text = self.document.text[start : self.end(node)]
-        return text[3:-3] if text[:3] in ('"""', "'''") else None
+        # Two backslashes at the end of a line are one in the text.
+        return text[3:-3].replace("\\\\\n", "\\\n") if text[:3] in ('"""', "'''") else None
 
     def shell(self, text: str, line: int) -> Iterator[Item]:
         if "\x00" in text or len(text.split()) < 2:
