@@ -73,27 +73,33 @@ def progress(output: Output, title: str) -> Iterator[Callable[[str, int, int], N
 
     Call what it yields with a text, the number of items done and their total.
     """
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn(title),
-        BarColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-    )
-    bar = Progress(*columns, console=output.notes, transient=True)
-    started, shown = time.monotonic(), False
-    task = bar.add_task("", total=1)
+    started, bar = time.monotonic(), None
 
     def update(text: str, done: int, total: int) -> None:
-        nonlocal shown
-        if not shown and time.monotonic() - started > 1 and output.notes.is_terminal:
-            bar.start()
-            shown = True
-        bar.update(task, description=text, completed=done, total=max(total, 1))
+        nonlocal bar
+        if bar is None and output.notes.is_terminal and time.monotonic() - started > 1:
+            bar = _bar(output, title)
+        if bar is not None:
+            bar.update(bar.task_ids[0], description=text, completed=done, total=max(total, 1))
 
     try:
         yield update
     finally:
-        if shown:
+        if bar is not None:
             bar.stop()
+
+
+def _bar(output: Output, title: str) -> Any:
+    """A bar that is shown, with one task."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn(title, markup=False),
+        BarColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
+    bar = Progress(*columns, console=output.notes, transient=True)
+    bar.add_task("", total=1)
+    bar.start()
+    return bar

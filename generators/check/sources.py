@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from generators.launch.words import Word
 from spec.engine import PACKAGES
 
 STANDARD_INPUT = "-"
+# Called with a text, the number of things done and their total.
+Progress = Callable[[str, int, int], None]
 COMMAND = "command"
 
 
@@ -90,14 +92,22 @@ class LaunchReader:
         pinned = found.pinned(launch.engine, command, None)
         found.targets.append(Target(COMMAND, None, launch, command, pinned))
 
-    def of_paths(self, paths: Sequence[Path], found: Found) -> None:
-        """The launches in files; a named file that cannot be read is refused, one met in a folder passed over."""
+    def of_paths(
+        self, paths: Sequence[Path], found: Found, progress: Progress | None = None
+    ) -> None:
+        """The launches in files; a named file that cannot be read is refused, one met in a folder passed over.
+
+        `progress` is called with the name of each file of a folder, how many were read and how many there are.
+        """
         for path in paths:
             if str(path) == STANDARD_INPUT:
                 if STANDARD_INPUT not in found.texts:
                     self._of_text(STANDARD_INPUT, _standard_input(), Path(), None, found)
             elif os.path.isdir(path):
-                for file in files_below(path):
+                files = list(files_below(path))
+                for number, file in enumerate(files):
+                    if progress is not None:
+                        progress(str(file), number, len(files))
                     self._of_file(file, found, found.skipped)
             else:
                 self._of_file(path, found, found.refused)

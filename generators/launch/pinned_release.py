@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import tomllib
@@ -25,9 +26,14 @@ class Pinned:
     where: str
 
 
+@functools.cache
+def _tag_of(engine: str) -> re.Pattern[str]:
+    return re.compile(_TAG.format(name=re.escape(engine)))
+
+
 def of_image(engine: str, image: str | None) -> Pinned | None:
     """The release of an engine in the tag of a container image."""
-    match = re.search(_TAG.format(name=re.escape(engine)), image or "")
+    match = _tag_of(engine).search(image or "")
     return Pinned(match[1], f"image {image}") if match else None
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from generators.launch.words import Lines, Word
+from generators.launch.words import Lines, Offsets, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -27,10 +27,12 @@ _ENOUGH = 2_000_000
 DEEPEST = 60
 # Of a loop over literal words so many are tried.
 MOST_ROUNDS = 8
-# How angle brackets and spaces of a placeholder such as <your model> stand in the text that is parsed.
+# How a placeholder such as <your model> and plain dollars stand in the text that is parsed.
 _PLACEHOLDER = re.compile(r"(?<![<\w])<[A-Za-z][\w ./-]*>")
-_HIDDEN = str.maketrans("<> ", "\ue001\ue002\ue003")
-_SHOWN = str.maketrans("\ue001\ue002\ue003", "<> ")
+_HIDDEN = str.maketrans("<> $", "\ue001\ue002\ue003\ue004")
+_SHOWN = str.maketrans("\ue001\ue002\ue003\ue004", "<> $")
+# A dollar that begins no variable, such as $HOST$:5000.
+_DOLLAR = re.compile(r"(?<=\w)\$(?=[:/.,])")
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_DOUBLE = re.compile(r'\\(?:\n|(["\\$`]))')
 _FIELD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"]|['"])+""")
@@ -116,6 +118,7 @@ def _prepared(text: str, folded: bool) -> str:
         text = (
             _COMMENT.sub(lambda m: " " * len(m[0]), text).replace("\\\n", "  ").replace("\n", " ")
         )
+    text = _DOLLAR.sub(lambda m: m[0].translate(_HIDDEN), text)
     return _PLACEHOLDER.sub(lambda m: m[0].translate(_HIDDEN), text)
 
 
@@ -165,10 +168,11 @@ class _Reading:
     functions: dict[str, Node] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     found: list[list[Word] | Embedded] = field(default_factory=list)
+    seen: set[Embedded | tuple[Word, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.is_ascii = self.text.isascii()
         self.data = self.text.encode()
+        self.offsets = Offsets(self.data)
 
     def of(self, root: Node, environment: _Environment) -> Iterator[list[Word] | Embedded]:
         for node in root.children:
@@ -180,19 +184,18 @@ class _Reading:
                 yield from self.taken()
 
     def taken(self) -> Iterator[list[Word] | Embedded]:
+        """What was found since the last call; a command of a function or a loop once, however often it is run."""
         found, self.found = self.found, []
-        last: list[Word] | Embedded | None = None
         for command in found:
-            if command and command != last:
+            key = command if isinstance(command, Embedded) else tuple(command)
+            if command and key not in self.seen:
+                self.seen.add(key)
                 yield command
-            last = command
 
     # places
 
     def offset(self, byte: int) -> int:
-        if self.is_ascii:
-            return self.start + byte
-        return self.start + len(self.data[:byte].decode(errors="ignore"))
+        return self.start + self.offsets.of(byte)
 
     def placed(self, text: str, node: Node) -> Word:
         start, end = self.offset(node.start_byte), self.offset(node.end_byte)
@@ -297,8 +300,9 @@ class _Reading:
         self.branches(items, env, depth, is_whole)
 
     def _case_item(self, node: Node, env: _Environment, depth: int) -> None:
+        patterns = {child.id for child in node.children_by_field_name("value")}
         for child in node.children:
-            if child not in node.children_by_field_name("value"):
+            if child.id not in patterns:
                 self.statement(child, env, depth)
 
     def _while_statement(self, node: Node, env: _Environment, depth: int) -> None:
@@ -362,7 +366,9 @@ class _Reading:
                 self.statement(node, inner, depth)
             ends.append(inner)
         for name in {name for end in ends for name in end}:
-            env[name] = _known(name, (value for end in ends for value in end.get(name, ())))
+            left = [end.get(name) for end in ends]
+            if any(values is not left[0] for values in left):
+                env[name] = _known(name, [value for values in left for value in values or ()])
 
     # values
 
@@ -558,8 +564,10 @@ def _joined(old: _Value, new: _Value) -> _Value:
     return _Value((replace(first[0], text=text),) if first else ())
 
 
-def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
+def _known(name: str, values: Sequence[_Value]) -> tuple[_Value, ...]:
     """The values that branches leave: those that the text itself gives, and where there are many what they share."""
+    if len(values) == 2 and _goes_on(*values):
+        return _grown(values)
     by_text: dict[tuple[str, ...], _Value] = {}
     for value in values:
         by_text.setdefault(value.texts, value)
@@ -577,6 +585,17 @@ def _known(name: str, values: Iterable[_Value]) -> tuple[_Value, ...]:
         return tuple(found)
     text = " ".join((*shared, f"${{{name}}}"))
     return (_Value((Word(text, found[0].words[0].line if found[0].words else None),)),)
+
+
+def _goes_on(old: _Value, new: _Value) -> bool:
+    """Whether an array is another one with words added behind it."""
+    size = len(old.words)
+    return (
+        new.is_array
+        and 0 < size < len(new.words)
+        and bool(old.words[0].text)
+        and new.words[:size] == old.words
+    )
 
 
 def _alike(texts: Sequence[Sequence[str]]) -> list[str]:

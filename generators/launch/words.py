@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 # What a template such as {{ .Values.page }} is replaced by, character for character, before a text is parsed.
@@ -14,6 +14,7 @@ _TEMPLATE_ALONE = re.compile(
     r"^[ \t]*(?:\{\{(?:(?!\{\{|\}\}).){0,2000}\}\}|\{%(?:(?!\{%|%\}).){0,2000}%\})[ \t\r]*$",
     re.MULTILINE | re.DOTALL,
 )
+_LAST_BLANK = re.compile(r" (?=\r?$)", re.MULTILINE)
 _NO_LINE_END = re.compile(r"[^\r\n]")
 _EXPANSION = re.compile(r"\$[A-Za-z_({@*#0-9]|`|<[A-Za-z][\w ./-]*>|" + TEMPLATE)
 
@@ -43,6 +44,16 @@ class Word:
         return text if len(text) <= 40 else f"{text[:40]}..."
 
 
+class Offsets:
+    """The offset in characters of each offset in bytes of UTF-8."""
+
+    def __init__(self, data: bytes):
+        self._within = [m.start() for m in re.finditer(rb"[\x80-\xbf]", data)]
+
+    def of(self, byte: int) -> int:
+        return byte - bisect_left(self._within, byte)
+
+
 class Lines:
     """The line (from 1) of each offset of a text."""
 
@@ -65,5 +76,16 @@ class Lines:
 
 def without_templates(text: str) -> str:
     """The text with each template replaced by as many placeholders, and lines that are only a template left blank."""
-    blank = _TEMPLATE_ALONE.sub(lambda m: _NO_LINE_END.sub(" ", m[0]), text)
-    return _TEMPLATE.sub(lambda m: TEMPLATE * len(m[0]), blank)
+    continued: int | None = None
+
+    def blank(match: re.Match[str]) -> str:
+        nonlocal continued
+        start, empty = match.start(), _NO_LINE_END.sub(" ", match[0])
+        if not text.endswith("\\\n", start - 2, start) and start - 1 != continued:
+            return empty
+        # A shell's line that goes on behind the template's.
+        continued = match.end()
+        return _LAST_BLANK.sub("\\\\", empty)
+
+    blank_lines = _TEMPLATE_ALONE.sub(blank, text)
+    return _TEMPLATE.sub(lambda m: TEMPLATE * len(m[0]), blank_lines)

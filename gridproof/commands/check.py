@@ -12,12 +12,12 @@ from generators.cases.file_format import text_of
 from generators.check import apply_fix, waivers
 from generators.check.findings import Finding, Judgement, findings_document
 from generators.check.session import Judging
-from generators.check.sources import STANDARD_INPUT, Found, LaunchReader, Target
+from generators.check.sources import STANDARD_INPUT, Found, LaunchReader, Progress, Target
 from generators.common.errors import BadInput, NothingToDo
 from generators.launch import formats
 from generators.launch.launch import given_values
 from gridproof import files
-from gridproof.console import Output
+from gridproof.console import Output, progress
 from gridproof.reports import check
 from spec import engine as registry
 
@@ -46,9 +46,14 @@ def run(
     """Judge what was given for one release or all, print the findings, return the exit code."""
     _refuse_contradictions(options, paths)
     asked = _release_asked_for(options.engine)
-    found = _read(options, paths, command)
+    with progress(output, "reading") as reads:
+        found = _read(options, paths, command, reads)
     judging = Judging(options.context_length)
-    judged = [(t, _judgements(judging, t, asked, options)) for t in found.targets]
+    judged = []
+    with progress(output, "judging") as judges:
+        for number, target in enumerate(found.targets):
+            judges(target.source, number, len(found.targets))
+            judged.append((target, _judgements(judging, target, asked, options)))
     judgements = [j for _, of_target in judged for j in of_target]
     findings = _all_findings(found, judgements, options)
     shown = [f for f in findings if _is_shown(f, options.min_severity)]
@@ -82,7 +87,9 @@ def _refuse_contradictions(options: Options, paths: Sequence[Path]) -> None:
         raise BadInput("--write: standard input cannot be changed; leave --write out")
 
 
-def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None) -> Found:
+def _read(
+    options: Options, paths: Sequence[Path], command: Sequence[str] | None, reads: Progress
+) -> Found:
     if command is not None and not command:
         raise NothingToDo("no launch command given; write it after '--'")
     if command is None and not paths:
@@ -90,7 +97,7 @@ def _read(options: Options, paths: Sequence[Path], command: Sequence[str] | None
     found, reader = Found(), LaunchReader(given_values(options.settings), options.config)
     if command is not None:
         reader.of_command(command, found)
-    reader.of_paths(paths, found)
+    reader.of_paths(paths, found, reads)
     if not (found.targets or found.findings or found.waivers):
         if found.refused:
             raise BadInput("; ".join(found.refused))

@@ -87,11 +87,17 @@ class Format(Protocol):
 
 
 def shell_items(
-    document: Document, start: int = 0, end: int | None = None, *, folded: bool = False
+    document: Document,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    folded: bool = False,
+    known: Mapping[str, str] | None = None,
 ) -> Iterator[Item]:
-    """The commands of shell text between two offsets of a document."""
+    """The commands of shell text between two offsets of a document; `known`: as in it, for these alone."""
+    known = document.known if known is None else known
     pieces = shell.split(
-        document.text, start, end, lines=document.lines, folded=folded, known=document.known
+        document.text, start, end, lines=document.lines, folded=folded, known=known
     )
     for piece in pieces:
         if isinstance(piece, shell.Embedded):

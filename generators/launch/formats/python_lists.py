@@ -24,7 +24,7 @@ from generators.launch.formats.base import (
     shell_items,
     unplaced,
 )
-from generators.launch.words import TEMPLATE, Word
+from generators.launch.words import TEMPLATE, Offsets, Word
 
 # A list of fewer flags is more often a part of one, or what a test looks for.
 _FEWEST_FLAGS = 3
@@ -69,13 +69,17 @@ _Branch = tuple[tuple[int, str], ...]
 
 @dataclass
 class _Variable:
-    """What a name was given: the words of a list, a text with its line, or the entries of a dictionary."""
+    """What a name was given: the words of a list, a text with its line, the entries of a dictionary, or a launch.
+
+    `is_launch`: an object that a call made which starts an engine.
+    """
 
     words: list[Word] | None = None
     text: str | None = None
     entries: dict[str, ast.expr] | None = None
     line: int = 0
     is_part: bool = False
+    is_launch: bool = False
     branch: _Branch = ()
 
 
@@ -88,6 +92,7 @@ class _Reading:
 
     document: Document
     modules: dict[str, str] = field(default_factory=dict)
+    offsets: dict[int, tuple[int, Offsets]] = field(default_factory=dict)
 
     def of(self, tree: ast.Module) -> Iterator[Item]:
         try:
@@ -142,8 +147,10 @@ class _Reading:
         if target is not None and value is not None:
             given = self.value(value, names)
             if given is None:
-                names.pop(target, None)
                 yield from self.expression(value, names)
+                names.pop(target, None)
+                if self.engine_of(value):
+                    names[target] = _Variable(is_launch=True)
                 return
             if isinstance(node, ast.AugAssign):
                 self.extend(names, target, given, branch)
@@ -219,8 +226,9 @@ class _Reading:
 
     def called(self, node: ast.Call, names: _Names) -> Iterator[Command]:
         """The launch of a call that starts an engine in this process: its keyword arguments are the flags."""
-        engine = engine_called(self.dotted(node.func))
-        if engine is None:
+        engine = self.engine_of(node)
+        given = [*node.args, *(word.value for word in node.keywords)]
+        if engine is None or any(self.is_launch(part, names) for part in given):
             return
         words: list[Word] = []
         keywords = [(word.arg, word.value) for word in node.keywords]
@@ -235,6 +243,16 @@ class _Reading:
                 continue
             words += self.flag(name, value, names)
         yield Command(self.document.source, self.line(node), tuple(words), "", engine=engine)
+
+    def engine_of(self, node: ast.AST) -> str | None:
+        """The engine that an expression starts, if it is a call that does."""
+        return engine_called(self.dotted(node.func)) if isinstance(node, ast.Call) else None
+
+    def is_launch(self, node: ast.expr, names: _Names) -> bool:
+        """Whether an argument is what another call made that starts an engine; the launch is found there."""
+        if isinstance(node, ast.Name):
+            return node.id in names and names[node.id].is_launch
+        return self.engine_of(node) is not None
 
     def flag(self, name: str, value: ast.expr, names: _Names) -> list[Word]:
         flag = "--" + name.replace("_", "-")
@@ -370,7 +388,8 @@ class _Reading:
             return None
         start = self.offset(node.lineno, node.col_offset)
         text = self.document.text[start : self.end(node)]
-        return text[3:-3] if text[:3] in ('"""', "'''") else None
+        # Two backslashes at the end of a line are one in the text.
+        return text[3:-3].replace("\\\\\n", "\\\n") if text[:3] in ('"""', "'''") else None
 
     def shell(self, text: str, line: int) -> Iterator[Item]:
         if "\x00" in text or len(text.split()) < 2:
@@ -385,9 +404,13 @@ class _Reading:
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a place that the syntax tree counts in bytes of UTF-8."""
-        start = self.document.lines.start(line + self.document.line - 1)
-        head = self.document.text[start : start + column].encode()[:column]
-        return start + len(head.decode(errors="ignore"))
+        if line not in self.offsets:
+            start = self.document.lines.start(line + self.document.line - 1)
+            end = self.document.text.find("\n", start)
+            text = self.document.text[start : None if end < 0 else end]
+            self.offsets[line] = start, Offsets(text.encode())
+        start, offsets = self.offsets[line]
+        return start + offsets.of(column)
 
     def end(self, node: ast.expr) -> int:
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)

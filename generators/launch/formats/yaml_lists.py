@@ -102,11 +102,18 @@ def _flag(key: str) -> str:
     return "--" + key.replace("_", "-")
 
 
+def _is_plain(node: Any) -> bool:
+    return node.id == "scalar" and not node.value.startswith("-")
+
+
 def _settings(document: Document, entries: dict[str, Any]) -> list[Word]:
-    """Keys as flags: a true one is a switch, one that is false or null is left out."""
+    """Keys as flags: a true one is a switch, one that is false or null is left out; a list gives several values."""
     words = []
     for key, value in entries.items():
         flag = _flag(key)
+        if value.id == "sequence" and value.value and all(map(_is_plain, value.value)):
+            words.append(Word(flag, document.lines.of(value.start_mark.index)))
+            words += [Word(v.value, document.lines.of(v.start_mark.index)) for v in value.value]
         if value.id != "scalar" or value.value.lower() in ("false", "null", "~", ""):
             continue
         text = flag if value.value.lower() == "true" else f"{flag}={value.value}"
@@ -282,8 +289,7 @@ class _Walk:
         if node.style in ("|", ">"):
             start = self.document.text.find("\n", start, end) + 1 or end
         folded = node.style != "|" or text.lstrip().startswith("--")
-        part = replace(self.document, known=self.known)
-        yield from shell_items(part, start, end, folded=folded)
+        yield from shell_items(self.document, start, end, folded=folded, known=self.known)
 
 
 def _environment(node: Any) -> dict[str, str]:
