@@ -21,7 +21,7 @@ class Rules(NamedTuple):
     Not of right and wrong: `asks_again`: storage is asked again where a prefix has shrunk (from 0.5.20, scheduler.py,
     _prefetch_after_device_hit_loss); `aborted_is_inserted`: an aborted turn is released like any request (from 0.5.22);
     `empty_turns`: a turn may bring no tokens (from 0.5.20, io_struct.py).
-    `host`, `write_back`, `storage`, `streaming`, `speculation`, `overlap`: what is switched on.
+    `host`, `write_back`, `storage`, `sessions` (that do not stream), `streaming`, `speculation`, `overlap`: what is switched on.
     """
 
     load_failed_copies: bool = False
@@ -36,6 +36,7 @@ class Rules(NamedTuple):
     host: bool = False
     write_back: bool = False
     storage: bool = False
+    sessions: bool = False
     streaming: bool = False
     speculation: bool = False
     overlap: bool = True

@@ -309,7 +309,10 @@ def lend(rules, w, r):
     """A turn goes on from the session's record, whose tokens are cut to its own; the state cannot be cut."""
     most = w.request_length[r] - 1
     booked = min(w.session_committed[0], most)
-    if rules.record_is_released and w.slot_content[w.session_slot[0]] != w.text[w.session_key[0], booked]:
+    if (
+        rules.record_is_released
+        and w.slot_content[w.session_slot[0]] != w.text[w.session_key[0], booked]
+    ):
         give(w, w.session_slot[0])
         w.session_slot[0] = -1
         w.session_committed[0] = 0
