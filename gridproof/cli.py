@@ -80,7 +80,7 @@ def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
 def _with_places(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that only the search over many places reads; a yes or no without a value means yes."""
     for field in reversed(_PLACE_FIELDS.values()):
-        alone = {"is_flag": False, "flag_value": "on"} if field.kind is bool else {}
+        alone: dict[str, Any] = {"is_flag": False, "flag_value": "on"} if field.kind is bool else {}
         name, help_text = field.name, f"--kind places: {_help_of(field)}"
         command = click.option(flag(name), name, metavar="VALUES", help=help_text, **alone)(command)
     return command

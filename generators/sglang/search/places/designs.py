@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Rules(NamedTuple):
     """The rules of a design, and the mechanisms that a configuration has; each is right where it is True, unless noted.
 
-    `load_failed_copies`: a request whose load fails copies the state of the device node that it falls back to
+    `failed_load_copies`: a request whose load fails copies the state of the device node that it falls back to
     (components/mamba.py, finalize_match_result_in_cache, copies that of the best match).
     `match_forgets`: a match forgets the copy order of an earlier one (finalize_match_result_in_cache leaves it).
     `passed_gives_back`: a request that is passed over gives back the slot that its match allocated, and forgets the
     order (scheduler.py, get_next_batch_to_run passes over without either).
     `rejected_gives_back`: a rejected request of a session gives back the slot that its match allocated
     (scheduler.py, get_new_batch_prefill: only one without a session does).
-    `record_is_released`: a record is released where its state has consumed more than the turn goes on from
+    `record_released`: a record is released where its state has consumed more than the turn goes on from
     (session/streaming_session.py, try_match_prefix cuts the tokens alone).
     `off_page_keeps_nothing`: an extend from a prefix off the page labels no checkpoint (rules/extend.py).
     Not of right and wrong: `asks_again`: storage is asked again where a prefix has shrunk (from 0.5.20, scheduler.py,
@@ -24,11 +25,11 @@ class Rules(NamedTuple):
     `host`, `write_back`, `storage`, `sessions` (that do not stream), `streaming`, `speculation`, `overlap`: what is switched on.
     """
 
-    load_failed_copies: bool = False
+    failed_load_copies: bool = False
     match_forgets: bool = False
     passed_gives_back: bool = False
     rejected_gives_back: bool = False
-    record_is_released: bool = False
+    record_released: bool = False
     off_page_keeps_nothing: bool = False
     asks_again: bool = True
     aborted_is_inserted: bool = True
@@ -42,16 +43,6 @@ class Rules(NamedTuple):
     overlap: bool = True
 
 
-REPAIRS = (
-    "load_failed_copies",
-    "match_forgets",
-    "passed_gives_back",
-    "rejected_gives_back",
-    "record_is_released",
-    "off_page_keeps_nothing",
-)
-
-
-def repaired(rules: Rules) -> Rules:
-    """The rules with every repair that docs/found.md names."""
-    return rules._replace(**dict.fromkeys(REPAIRS, True))
+def repaired(rules: Rules, repairs: Iterable[str]) -> Rules:
+    """The rules with repairs, by their names in `spec.sglang.proposals.PLACE_REPAIRS`."""
+    return rules._replace(**{repair.replace("-", "_"): True for repair in repairs})

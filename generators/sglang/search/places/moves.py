@@ -248,7 +248,7 @@ def admission(rules, w, r, end):
             failed = True
     elif end != DEVICE:
         return False
-    if failed and rules.load_failed_copies and device > 0:
+    if failed and rules.failed_load_copies and device > 0:
         if w.request_slot[r] < 0:
             w.request_slot[r] = take(w)
             if w.request_slot[r] < 0:
@@ -310,7 +310,7 @@ def lend(rules, w, r):
     most = w.request_length[r] - 1
     booked = min(w.session_committed[0], most)
     if (
-        rules.record_is_released
+        rules.record_released
         and w.slot_content[w.session_slot[0]] != w.text[w.session_key[0], booked]
     ):
         give(w, w.session_slot[0])

@@ -12,7 +12,6 @@ from generators.sglang.search.places.designs import Rules, repaired
 from generators.sglang.search.places.world import KEYS, layout
 
 REQUESTS, SLOTS = 2, 7
-REPAIRED = "places-repaired"
 _OLDEST = (0, 5, 19)
 
 
@@ -44,7 +43,7 @@ def rules_of(design: Any, values: Mapping[str, Any]) -> Rules:
         speculation=speculates,
         overlap=values["overlap"],
     )
-    return repaired(rules) if REPAIRED in design.name.split("+") else rules
+    return repaired(rules, design.place_repairs)
 
 
 def moves_of(rules: Rules) -> tuple[Move, ...]:
