@@ -113,7 +113,11 @@ def all_evicted_while_asked_again():
 
 @pytest.mark.parametrize(
     "repair, right",
-    [(nullcontext, False), (forgotten_with_each_match, False), (given_back_where_passed_over, True)],
+    [
+        (nullcontext, False),
+        (forgotten_with_each_match, False),
+        (given_back_where_passed_over, True),
+    ],
 )
 def test_a_request_passed_over_whose_prefix_is_gone_begins_anew_once_its_slot_is_given_back(
     repair, right

@@ -137,10 +137,11 @@ def save(rules, w, k, d):
 
 # ---- arrivals
 def idle(w):
+    present = 0
     for r in range(len(w.request_phase)):
         if w.request_phase[r] != ABSENT:
-            return False
-    return True
+            present += 1
+    return present == 0
 
 
 def serve(rules, w, k, d):
