@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from generators.search.batches import Batch
     from generators.search.configurations import Survey
     from generators.search.event_orders import OrderClass
+    from generators.search.limits import SearchLimits
     from spec.engine import Engine as Model
     from spec.engine import Guard
     from spec.transition_system import Replayable, Trace
@@ -133,6 +134,21 @@ class Searching(Protocol):
     ) -> CaseFile | None:
         """Start-up guards that are too strict, and configurations in which nothing is ever reused; None: not looked for."""
         return None
+
+    def places(
+        self,
+        design: Any,
+        domain: Domain,
+        flags: Mapping[str, Sequence[Any]],
+        limits: SearchLimits,
+        **options: Any,
+    ) -> CaseFile | None:
+        """Cases of orders over many places; `flags`: values of the fields of places; None: not looked for."""
+        return None
+
+    def story(self, case: Case) -> Sequence[str]:
+        """A case of many places as sentences, one an event."""
+        return ()
 
 
 class Launching(Protocol):

@@ -39,6 +39,7 @@ Exit codes, the same for every command:
 _SHOWN = engine(DEFAULT)  # the engine that examples are of
 _RELEASE = _SHOWN.requirement(_SHOWN.releases[1])
 _FIELDS = {field.name: field for name in PACKAGES for field in engine(name).fields}
+_PLACE_FIELDS = {field.name: field for name in PACKAGES for field in engine(name).place_fields}
 _ENGINES = " or ".join(PACKAGES)
 
 CHECK_EPILOG = f"""\b
@@ -73,6 +74,15 @@ def _with_domain(command: Callable[..., Any]) -> Callable[..., Any]:
     for field in reversed(_FIELDS.values()):
         option = click.option(flag(field.name), field.name, metavar="VALUES", help=_help_of(field))
         command = option(command)
+    return command
+
+
+def _with_places(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that only the search over many places reads; a yes or no without a value means yes."""
+    for field in reversed(_PLACE_FIELDS.values()):
+        alone: dict[str, Any] = {"is_flag": False, "flag_value": "on"} if field.kind is bool else {}
+        name, help_text = field.name, f"--kind places: {_help_of(field)}"
+        command = click.option(flag(name), name, metavar="VALUES", help=help_text, **alone)(command)
     return command
 
 
@@ -289,11 +299,13 @@ _ENGINE = click.option(
     help="a TOML file with the values of the fields",
 )
 @_with_domain
+@_with_places
 @click.option(
     "--kind",
-    type=click.Choice(["configurations", "traces", "launches"]),
+    type=click.Choice(["configurations", "traces", "launches", "places"]),
     help="configurations: what the grid rules alone decide; traces: orders of events; launches: guards that are too "
-    "strict and caches that are never used; default: all three",
+    "strict and caches that are never used; places: orders of events over many requests, host tier and sessions; "
+    "default: the first three",
 )
 @click.option(
     "--context-length",
@@ -381,7 +393,12 @@ def search(
         domain_file,
         flags,
         command.Wanted(
-            kind, SearchLimits(max_events, until, max_cases, mixes), jobs, context_length
+            kind,
+            SearchLimits(max_events, until, max_cases, mixes),
+            jobs,
+            context_length,
+            {name: flags.pop(name) for name in _PLACE_FIELDS},
+            ctx.get_parameter_source("max_events") is not click.core.ParameterSource.DEFAULT,
         ),
         not no_guards,
         smallest,

@@ -107,7 +107,7 @@ class Engine:
     numbers, arrays or terms; `geometry`: the lengths (tokens) that follow from a configuration under a design;
     `library`: the theorems; `second_method`: another proof of a family of them, where there is one; both are imported
     when they are asked for; `examples`: what help texts show, a `launch` command, flags of a `domain`, a `setting`
-    FIELD=VALUE and a finding `code`.
+    FIELD=VALUE and a finding `code`; `place_fields`: flags that only the search over many places reads.
     """
 
     name: str
@@ -121,6 +121,7 @@ class Engine:
     second_method: Callable[[], SecondMethod] | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
+    place_fields: tuple[Field, ...] = ()
 
     @property
     def newest(self) -> str:
@@ -134,7 +135,7 @@ class Engine:
 
     def field(self, name: str) -> Field:
         """The field of that name."""
-        return next(f for f in self.fields if f.name == name)
+        return next(f for f in (*self.fields, *self.place_fields) if f.name == name)
 
     @property
     def field_names(self) -> tuple[str, ...]:

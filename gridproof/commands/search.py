@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +53,17 @@ def _domain(given: dict[str, Any], where: str, flags: dict[str, Any], engine: st
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched: `kind` (None: all), how far orders go and in how many processes, the context in tokens."""
+    """What is searched: `kind` (None: all), how far orders go and in how many processes, the context in tokens.
+
+    `place_flags`: those given of the flags that only places read; `events_given`: whether the most events were.
+    """
 
     kind: str | None
     limits: SearchLimits
     jobs: int | None
     context_length: int
+    place_flags: dict[str, str | None] = field(default_factory=dict)
+    events_given: bool = False
 
 
 def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, Any]) -> CaseFile:
@@ -76,6 +81,8 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
         if found is None:
             raise NothingToDo(f"launches of {design.engine} are not searched")
         return found
+    if wanted.kind == "places":
+        return _places(design, domain, wanted, options["progress"])
     orders = search_orders(design, domain, limits=wanted.limits, jobs=wanted.jobs, **options)
     if wanted.kind == "traces":
         return orders
@@ -95,6 +102,23 @@ def _search(design: Design, domain: Domain, wanted: Wanted, options: dict[str, A
     )
 
 
+def _places(design: Design, domain: Domain, wanted: Wanted, show: Any) -> CaseFile:
+    """The cases of orders over many places; a flag left out keeps the engine's default."""
+    flags = {
+        f.name: (f.default,)
+        if wanted.place_flags.get(f.name) is None
+        else parse_axis(f.name, wanted.place_flags[f.name], design.engine)
+        for f in engine_named(design.engine).place_fields
+    }
+    events = wanted.limits.events if wanted.events_given else None
+    found = engine_of(design).search.places(
+        design, domain, flags, wanted.limits, events=events, progress=show
+    )
+    if found is None:
+        raise NothingToDo(f"places of {design.engine} are not searched")
+    return found
+
+
 def run(
     output: Output,
     engine: str | None,
@@ -109,6 +133,10 @@ def run(
     form: str,
 ) -> int:
     """Search the domain, print or write the cases, return the exit code."""
+    if wanted.kind != "places":
+        for name, value in wanted.place_flags.items():
+            if value is not None:
+                raise BadInput(f"{flag(name)}: is read by --kind places alone")
     given = read_toml(domain_file) if domain_file else {}
     named = {key: given.pop(key, None) for key in ("engine", "design")}
     if engine is None and design_name is None and design_file is None:
@@ -132,7 +160,7 @@ def run(
     if form == "json":
         output.raw(text)
     else:
-        _print(output, found)
+        _print(output, found, design)
         if out is not None:
             number = len(found.cases)
             output.note(f"{number} case{'' if number == 1 else 's'} written to {out}")
@@ -151,6 +179,7 @@ def _covered(found: CaseFile) -> str:
         "traces": orders,
         "launches": "Start-up guards and reuse: every configuration was checked.",
         "all": f"{grids} {orders}",
+        "places": "Places: closed, every world within the bounds below was reached.",
     }[found.kind]
 
 
@@ -159,10 +188,11 @@ _NONE = {
     "traces": "No order of events breaks it.",
     "launches": "No guard is stricter than necessary, and every configuration can reuse at least one checkpoint.",
     "all": "No configuration and no order of events breaks it.",
+    "places": "No order of events over many places breaks it.",
 }
 
 
-def _print(output: Output, found: CaseFile) -> None:
+def _print(output: Output, found: CaseFile, design: Design) -> None:
     from rich.table import Table
 
     count = found.domain["configurations"]
@@ -180,6 +210,10 @@ def _print(output: Output, found: CaseFile) -> None:
         output.line()
         for code in dict.fromkeys(case.code for case in found.cases):
             output.line(f"{code}: {codes.code_named(code).means}")
+    for case in found.cases if found.kind == "places" else ():
+        output.line(f"\n{case.id}")
+        for sentence in engine_of(design).search.story(case):
+            output.line(f"  {sentence}")
     n = len(found.cases)
     classes = f"{n} class{'' if n == 1 else 'es'}"
     if found.complete:

@@ -103,6 +103,20 @@ FIELDS = (
         "whether the launch gives --page-size",
     ),
 )
+PLACE_FIELDS = (
+    Field("enable_hierarchical_cache", bool, False, "a tier of the cache in host memory"),
+    Field(
+        "hicache_write_policy",
+        str,
+        None,
+        "when the host tier is written: write_back, write_through",
+        choices=("write_back", "write_through"),
+        may_be_none=True,
+    ),
+    Field("hicache_storage_backend", bool, False, "a storage behind the host tier"),
+    Field("enable_streaming_session", bool, False, "turns of streaming sessions"),
+    Field("sessions", bool, False, "requests of sessions that do not stream"),
+)
 
 
 def geometry(design: Design, c: Any) -> dict[str, int]:
@@ -138,6 +152,7 @@ ENGINE = Engine(
     geometry=geometry,
     library=_library,
     second_method=_second_method,
+    place_fields=PLACE_FIELDS,
     examples={
         "launch": "sglang serve --model-path moonshotai/Kimi-K3 --tp-size 8 --dcp-size 8",
         "domain": "--page-size 64 --dcp-size 8",

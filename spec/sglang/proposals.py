@@ -28,3 +28,26 @@ PROPOSALS: dict[str, Callable[[Design], Design]] = {
     "insert-guard": with_insert_guard,
     "completed-swap": with_completed_swap,
 }
+
+
+def _with_place_repairs(*repairs: str) -> Callable[[Design], Design]:
+    def change(design: Design) -> Design:
+        name = "+".join((design.name, *repairs)) if len(repairs) == 1 else f"{design.name}+places"
+        return replace(design, name=name, place_repairs=design.place_repairs | {*repairs})
+
+    return change
+
+
+# Repairs of rules about many places, read by the search over them alone; "places" is all of them.
+PLACE_REPAIRS = (
+    "failed-load-copies",
+    "match-forgets",
+    "passed-gives-back",
+    "rejected-gives-back",
+    "record-released",
+    "off-page-keeps-nothing",
+)
+PLACE_PROPOSALS: dict[str, Callable[[Design], Design]] = {
+    **{repair: _with_place_repairs(repair) for repair in PLACE_REPAIRS},
+    "places": _with_place_repairs(*PLACE_REPAIRS),
+}

@@ -12,7 +12,7 @@ from typing import Any
 
 from spec.engine import Guard, UnknownDesign
 from spec.sglang.guards import GUARDS, LAZY_IS_NOT_DFLASH, PREFILL_COVERS_A_CACHE_CHUNK
-from spec.sglang.proposals import PROPOSALS
+from spec.sglang.proposals import PLACE_PROPOSALS, PROPOSALS
 from spec.sglang.rules import decode, extend, flush, grids, insert, lookup, slots, tree, verify
 
 
@@ -41,6 +41,7 @@ class Design:
 
     The grid rules take a configuration and give tokens.  `algorithms_without_checkpoints`: speculative algorithms whose
     verify saves no state.  `swap` to `undoes_mixed_allocations` are rules of the ping-pong slots, see `slot_buffer.py`.
+    `place_repairs`: names of `proposals.PLACE_REPAIRS`, for the search over many places.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Design:
     tree_cores: tuple[str, ...]
     algorithms_without_checkpoints: frozenset[str]
     guards: tuple[Guard, ...]
+    place_repairs: frozenset[str] = frozenset()
 
     engine = "sglang"
 
@@ -316,9 +318,10 @@ def design_named(name: str) -> Design:
         raise UnknownDesign(f"unknown design {base!r}: the modelled ones are {', '.join(DESIGNS)}")
     design = DESIGNS[base]
     for proposal in proposals:
-        if proposal not in PROPOSALS:
+        known = PROPOSALS | PLACE_PROPOSALS
+        if proposal not in known:
             raise UnknownDesign(
-                f"unknown proposal {proposal!r} in {name!r}: known are {', '.join(PROPOSALS)}"
+                f"unknown proposal {proposal!r} in {name!r}: known are {', '.join(known)}"
             )
-        design = PROPOSALS[proposal](design)
+        design = known[proposal](design)
     return design

@@ -9,6 +9,7 @@ from generators.cases.domain import Domain
 from generators.cases.file_format import Case, CaseFile, Event
 from generators.search.batches import Batch
 from generators.search.configurations import Survey
+from generators.search.limits import SearchLimits
 from generators.sglang.search.design_rules import Rules
 from generators.sglang.search.equivalence import signature
 from spec.sglang import bezout_check
@@ -97,6 +98,25 @@ class Search:
         from generators.sglang.search.refusals import search_launches
 
         return search_launches(design, domain, context_length, **options)
+
+    def places(
+        self,
+        design: Design,
+        domain: Domain,
+        flags: Mapping[str, Sequence[Any]],
+        limits: SearchLimits,
+        **options: Any,
+    ) -> CaseFile:
+        """Orders over requests, slots, the tree on device and host, storage and sessions."""
+        from generators.sglang.search.places.part import search_places
+
+        return search_places(design, domain, flags, limits, **options)
+
+    def story(self, case: Case) -> Sequence[str]:
+        """A case of many places as sentences, one an event."""
+        from generators.sglang.search.places.stories import story
+
+        return story(case.trace)
 
 
 PART = Search()
