@@ -122,8 +122,9 @@ class Launch:
     def takes_the_place_of(self, flag: str, flags: Flags) -> bool:
         """Whether a change gives a setting the spelling of `flag` in place of one that it takes out."""
         setting = self.setting(flag)
-        is_other = setting is not None and setting.spelling != flag and flags[flag] is not None
-        return is_other and flags.get(setting.spelling, "") is None
+        if setting is None or setting.spelling == flag or flags[flag] is None:
+            return False
+        return flags.get(setting.spelling, "") is None
 
     def words_with(self, flags: Flags) -> list[Word]:
         """The words with these flags set: in place where they stand, else at the end; None takes one out."""

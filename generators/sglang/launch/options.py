@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib import resources
@@ -34,7 +34,7 @@ def size(text: str) -> int:
     return int(Decimal(whole + (decimals or "")) * 1000 ** _UNITS[unit])
 
 
-_READ_AS = {"int": int, "float": float, "size": size}
+_READ_AS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "size": size}
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ def objection(spelling: str, values: tuple[str, ...], release: str) -> str | Non
     if not meant:
         return _gone(spelling, release)
     wanted = option(meant[0], release)
-    for value in values if wanted is not None else ():
+    if wanted is None:
+        return None
+    for value in values:
         if (why := wanted.objection(value)) is not None:
             return f"does not accept this value of {meant[0]}: {why}"
     return None
