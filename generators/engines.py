@@ -265,6 +265,10 @@ class Checking(Protocol):
         """What is known of the model of a launch: `architecture`, `recurrent` (None: not known), `read_from`."""
         return None
 
+    def concerns(self, launch: Launch) -> bool:
+        """Whether a launch is one that keeps states, as far as is known; of any other nothing is an error."""
+        return True
+
     def keeps_checkpoints(self, launch: Launch) -> bool:
         """Whether a launch keeps any checkpoints, so that a known fault can be one of it."""
         return True

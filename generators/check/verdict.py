@@ -45,10 +45,12 @@ def judge(
 def _together(judged: list[tuple[Judgement, str | None]]) -> Judgement:
     """One judgement of what a release may make of a launch: safe only where all are; what only some have, with its condition.
 
-    What the release refuses under a condition is not what the launch is meant for, while it accepts another.
+    The likeliest comes first: what the release refuses there is refused, and what it refuses elsewhere is not what the
+    launch is meant for.
     """
-    accepted = [one for one in judged if one[0].verdict != "rejected"] or judged
-    first, condition = accepted[0]
+    first, condition = judged[0]
+    accepted = [one for one in judged if one[0].verdict != "rejected"]
+    accepted = accepted if first.verdict != "rejected" else judged[:1]
     others = [one for one in judged if one[0] is not first]
     verdict = next(v for v in _WORST_FIRST if v in [judgement.verdict for judgement, _ in accepted])
     everywhere = set.intersection(*({f.code for f in one.findings} for one, _ in judged))
@@ -56,10 +58,14 @@ def _together(judged: list[tuple[Judgement, str | None]]) -> Judgement:
     seen = {f.code for f in first.findings}
     further = []
     for judgement, its_condition in others:
-        weaker = "note" if judgement.verdict == "rejected" else "warning"
+        is_why = judgement.verdict == verdict != first.verdict
         for finding in judgement.findings:
             if finding.code not in seen:
-                severity = "note" if finding.severity == "note" else weaker
+                severity = finding.severity
+                if judgement.verdict == "rejected":
+                    severity = "note"
+                elif severity == "error" and not is_why:
+                    severity = "warning"
                 further.append(_only(finding, its_condition, severity))
         seen |= {f.code for f in judgement.findings}
     alternatives = tuple(
@@ -144,7 +150,7 @@ def _by_what_is_taken(
         dict.fromkeys(checking.producers(launch), "not_modelled"),
         model=checking.model(launch),
     )
-    if refusals := tuple(checking.refusals(design, launch)):
+    if checking.concerns(launch) and (refusals := tuple(checking.refusals(design, launch))):
         rejected = _with(replace(bare, verdict="rejected"), refusals)
         return _with(rejected, _noted(design, launch, rejected))
     known = tuple(_known(design, launch))

@@ -16,7 +16,9 @@ _TEMPLATE_ALONE = re.compile(
 )
 _LAST_BLANK = re.compile(r" (?=\r?$)", re.MULTILINE)
 _NO_LINE_END = re.compile(r"[^\r\n]")
-_EXPANSION = re.compile(r"\$[A-Za-z_({@*#0-9]|`|<[A-Za-z][\w ./-]*>|" + TEMPLATE)
+_EXPANSION = re.compile(
+    r"\$[A-Za-z_({@*#0-9]|`|<[A-Za-z][\w ./-]*>|^\[[A-Za-z][\w ./-]*\]$|" + TEMPLATE
+)
 
 
 @dataclass(frozen=True)

@@ -404,9 +404,9 @@ WINDOW_GRID = Code(
     remedy="set an interval that is a multiple of the checkpoint grid",
     example=_example(
         "0.5.23",
-        "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 32 "
+        "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --attention-backend fa3 --mamba-track-interval 32 "
         "--speculative-algorithm DSPARK --speculative-num-draft-tokens 8",
-        "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --mamba-track-interval 64 "
+        "sglang serve --model-path thinkingmachines/Inkling-Small-NVFP4 --attention-backend fa3 --mamba-track-interval 64 "
         "--speculative-algorithm DSPARK --speculative-num-draft-tokens 8",
     ),
     about=_GRID,

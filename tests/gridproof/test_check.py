@@ -18,6 +18,7 @@ KIMI = "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --tp-size
 SYNCHRONOUS = f"{KIMI} --mamba-radix-cache-strategy extra_buffer --disable-overlap-schedule"
 MODEL = "--model-path Qwen/Qwen3-Next-80B-A3B-Instruct"
 LAZY = "--mamba-radix-cache-strategy extra_buffer_lazy"
+FA3 = "--attention-backend fa3"  # the page then depends on no kind of GPU
 SMALL = f"sglang serve --model-path Qwen/Qwen3-Next-80B-A3B-Instruct {LAZY} --page-size 64"
 MIXED = f"{SMALL} --enable-mixed-chunk"
 
@@ -220,13 +221,13 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
     [
         ("sglang serve MODEL --page-size $PAGE", "not_modelled", "GP011"),
         ("sglang serve MODEL --dcp-size $DCP --page-size 64", "not_modelled", "GP011"),
-        ("sglang serve MODEL LAZY --dcp-size ${DCP:-1} --page-size ${PAGE-1}", "safe", None),
+        ("sglang serve MODEL LAZY FA3 --dcp-size ${DCP:-1} --page-size ${PAGE-1}", "safe", None),
         ("sglang serve MODEL LAZY --page-size 1 $EXTRA", "not_modelled", "GP011"),
-        ("sglang serve MODEL LAZY --page-size 1 ${EXTRA:-}", "safe", None),
-        ('sglang serve MODEL LAZY --page-size 1 "$@"', "safe", "GP011"),
-        ("sglang serve MODEL LAZY --host $HOST --page-size 1", "safe", None),
+        ("sglang serve MODEL LAZY FA3 --page-size 1 ${EXTRA:-}", "safe", None),
+        ('sglang serve MODEL LAZY FA3 --page-size 1 "$@"', "safe", "GP011"),
+        ("sglang serve MODEL LAZY FA3 --host $HOST --page-size 1", "safe", None),
         ("sglang serve MODEL LAZY --mamba-track-intervall 64", "rejected", "GP012"),
-        ("sglang serve MODEL LAZY --page-size 16 --page-size 1", "safe", "GP013"),
+        ("sglang serve MODEL LAZY FA3 --page-size 16 --page-size 1", "safe", "GP013"),
         ("sglang serve MODEL --page-size 99999999999999999999", None, "GP010"),
         ("sglang serve MODEL --page-size x", None, "GP010"),
         (
@@ -240,7 +241,9 @@ def test_a_file_without_a_launch_is_nothing_to_do(gridproof, here, text):
 def test_what_can_be_checked_is_checked_and_the_rest_is_reported(
     gridproof, here, text, verdict, code
 ):
-    (here / "a.sh").write_text(text.replace("LAZY", LAZY).replace("MODEL", MODEL) + "\n")
+    (here / "a.sh").write_text(
+        text.replace("LAZY", LAZY).replace("MODEL", MODEL).replace("FA3", FA3) + "\n"
+    )
     found = document(gridproof("check", "--format", "json", "a.sh"))
     assert [c["verdict"] for c in found["configurations"]] == ([verdict] if verdict else [])
     told = {f["code"] for f in found["findings"]}

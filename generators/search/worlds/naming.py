@@ -26,7 +26,7 @@ def names_something(flat: Any, fields: Any, f: int, place: int) -> bool:
 
 
 def order_of(flat: Any, fields: Any, kind: int, a: int, b: int, mentioned: bool) -> int:
-    """Below 0 if place `a` of a kind comes before `b`, above if behind, 0 if nothing tells them apart.
+    """Below 0 if place `a` of a kind comes before `b`, above if behind, 0 if nothing distinguishes them.
 
     What names a place counts as a name, and by what the place named holds; of a `mentioned` kind, what is forgotten
     does not count.

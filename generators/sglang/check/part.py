@@ -34,6 +34,9 @@ class _Checking(Checking):
             "read_from": by,
         }
 
+    def concerns(self, launch: Launch) -> bool:
+        return launch.facts.hybrid is True
+
     def step(self, design: Design, launch: Launch, is_conditional: bool) -> int:
         anywhere = is_conditional or mixes(design, launch)
         return 1 if anywhere else launch.configuration.page_size

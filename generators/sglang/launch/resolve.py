@@ -209,8 +209,12 @@ class _Values:
         if "page_size" in self.beside:
             self.early = given
             return given
-        page = self.early = given if self.sources["page_size"] == "flag" else None
         names = {name: self.given.value(name) for name in _BACKENDS}
+        if self.sources["page_size"] == "model table" and not any(names.values()):
+            # What launches of this very model were seen to take.
+            self.early = given
+            return given
+        page = self.early = given if self.sources["page_size"] == "flag" else None
         is_chosen = names["attention_backend"] is None or self.gpu == "npu"
         if is_chosen and self.facts.architecture is not None:
             phase = "one" if any(names[name] for name in _PHASES) else "none"

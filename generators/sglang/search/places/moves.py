@@ -447,7 +447,7 @@ def consumed(w, k, s):
 
 
 def keep_record(rules, w, r, beyond):
-    """What a turn that leaves its pass keeps: one more token than its prompt is said; its state has consumed `beyond` more."""
+    """What a turn that leaves its pass keeps: one more token than its prompt has; its state has consumed `beyond` more."""
     k, n, s = w.request_key[r], w.request_length[r], w.session_slot[0]
     said = n + 1
     if rules.speculation:

@@ -69,7 +69,7 @@ def constants() -> dict[str, numpy.ndarray]:
 
 
 def layout(requests: int, slots: int) -> Layout:
-    """A world of so many requests and slots, and of one session."""
+    """A world of a number of requests and slots, and of one session."""
     sizes = {"history": 1, "node": NODES, "session": 1, "request": requests, "slot": slots}
     return Layout(FIELDS, sizes, {"slot": MENTIONED, "request": SORTED}, constants())
 

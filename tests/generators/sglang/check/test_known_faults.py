@@ -90,7 +90,7 @@ def test_a_launch_with_a_flag_that_is_not_modelled_is_not_safe_and_the_reason_is
         "--mamba-ssm-dtype bfloat16 --max-mamba-cache-size 64 --enable-metrics --enable-lora",
         "--enable-dynamic-chunking --prefill-decode-interval 4",
         "--page-size 64",
-        "--enable-mixed-chunk",
+        "--enable-mixed-chunk --attention-backend fa3",
     ],
 )
 def test_the_launch_beside_it_is_safe(flags):

@@ -60,7 +60,8 @@ def test_with_mixed_chunks_it_is_an_error_and_the_fix_leaves_them_out():
 @pytest.mark.parametrize(
     ("command", "release", "expected"),
     [
-        (f"{LAZY} --enable-mixed-chunk", "0.5.23", set()),
+        (f"{LAZY} --enable-mixed-chunk --attention-backend fa3", "0.5.23", set()),
+        (f"{LAZY} --enable-mixed-chunk", "0.5.23", {"error"}),
         (f"{MIXED} --chunked-prefill-size -1", "0.5.23", set()),
         (f"{PAGE} --chunked-prefill-size -1", "0.5.23", set()),
         (f"{WIDE} --enable-mixed-chunk", "0.5.23", set()),
