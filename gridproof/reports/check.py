@@ -70,7 +70,7 @@ def print_judgement(output: Output, judgement: Judgement, release_from: str | No
         )
         values = "; ".join(_summary(made))
         output.line(f"  {other.condition}: {other.verdict}: {values}")
-    if judgement.producers and summary:
+    if judgement.producers and (summary or judgement.verdict != "not_modelled"):
         output.line("  " + ", ".join(f"{p}: {v}" for p, v in judgement.producers.items()))
     if judgement.verdict == "safe":
         output.line(f"  evidence: {'; '.join(_evidence(judgement))}")

@@ -457,7 +457,7 @@ BAD = [
     (
         ("explain", "GP999"),
         2,
-        "the codes are GP001, GP002, GP003, GP004, GP005, GP006, GP007, GP010",
+        "the codes are GP001, GP002, GP003, GP004, GP005, GP006, GP007, GP008, GP010",
     ),
     (("explain", "cases.json"), 2, "cannot be read"),
     (("check",), 3, "no launch command"),
