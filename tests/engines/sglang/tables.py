@@ -29,6 +29,7 @@ _LATENT = {
     "qk_nope_head_dim": 128,
     "qk_rope_head_dim": 64,
     "v_head_dim": 128,
+    "use_mla_nope": False,
 }
 _HEAD = """# Written by tests/engines/sglang/tables.py, not by hand: {}.
 # Measured in SGLang 0.5.17 to 0.5.23; first, last: the first and the last release of which an entry is true, where not of all."""
