@@ -114,10 +114,11 @@ def engine_named_in(key: str) -> str | None:
 
 
 def are_settings_of(name: str, words: Sequence[Word]) -> bool:
-    """Whether most of several words are flags that an engine has."""
+    """Whether most flags among the words of a settings file, of several, are an engine's."""
     has_flag = engines.engine(name).launch.has_flag
-    known = sum(has_flag(word.text.partition("=")[0]) for word in words)
-    return known >= 2 and 2 * known > len(words)
+    given = [word.text.partition("=")[0] for word in words if word.text.startswith("--")]
+    known = sum(map(has_flag, given))
+    return known >= 2 and 2 * known > len(given)
 
 
 def engine_of_flag(flags: Iterable[str]) -> str | None:

@@ -37,6 +37,12 @@ FILES = {
         f"      model-path: {QWEN}\n      page-size: 64\n      mamba-track-interval: 128\n",
         [(5, None, {"page_size": 64, "mamba_track_interval": 128})],
     ),
+    "settings with a list of many numbers": (
+        "a.yaml",
+        f"sglang_config:\n  decode:\n    model-path: {QWEN}\n    page-size: 64\n"
+        f"    cuda-graph-bs: [{', '.join(map(str, range(1, 200)))}]\n",
+        [(3, None, {"page_size": 64})],
+    ),
     "a list that is extended": (
         "a.py",
         f'cmd = ["python", "-m", "sglang.launch_server", "--model-path", "{QWEN}"]\n'
